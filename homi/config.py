@@ -1,0 +1,102 @@
+"""homi.toml as one frozen struct, and the bounds nobody needs to change.
+
+Owns every default with its reason.  A bound is a key only where two users need
+different values.  homi.toml(5) lists the keys.
+"""
+
+import difflib
+import os
+import re
+import socket
+import tomllib
+from pathlib import Path
+
+import msgspec
+
+from homi.address import Device, is_name
+from homi.errors import BadConfig
+
+# What a session of Claude Code 2.1.332 can send natively: one line of 1,048,576
+# UTF-16 units, up to 3 MiB of bytes.
+MAX_TEXT_CHARS = 1_048_576
+MAX_TEXT_BYTES = 4 << 20
+PEER_LINE_MAX = 3 * MAX_TEXT_CHARS + 4096  # bytes
+LINE_MAX = 2 << 20  # bytes a control, link or pickup line, without asking
+LINE_MAX_ALONE = 32 << 20  # while one connection holds one such line
+MSG_DEPTH = 32  # nesting of msg: deeper JSON is an attack on the parser
+QUOTA_PENDING = 10_000  # envelopes a mailbox: a runaway sender fills one mailbox only
+QUOTA_BYTES = 256 << 20
+PEER_DEADLINE = 30.0  # s for a first whole line, as the client itself allows
+PEER_SETTLE = 4.0  # s: the client gives a send up at 5.1
+PEER_CONNECTIONS = 256
+CONTROL_CONNECTIONS = 1024
+JOURNALS_OPEN = 256
+DESK_NUMBERS = 1024
+# Below the receiving client's own guard (bucket of 30, 0.5/s, 50 waiting).
+PACE_BURST = 20
+PACE_RATE = 0.4  # per second, sender and session
+UNPROVEN_MAX = 40  # per session, over all senders
+SWEEP = 60.0  # s: re-reads what a lost notice would have told
+STOP_DRAIN = 3.0  # s a stop may take to finish what is in flight
+CHECKPOINT_IDLE = 1.0  # s without a batch, then the folder alone shall be everything
+
+
+class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The settings of one device."""
+
+    device: str = ""  # this device's name; empty: the host's name, folded
+    ring: int = 64  # MiB of redo ring: more makes checkpoints rarer
+    reserve: int = 64  # MiB of free disk below which new mail is refused
+    registries: list[str] = []  # more folders like ~/.claude to list and watch
+
+    def device_name(self) -> Device:
+        """The configured name, else the host's, folded to the grammar."""
+        return Device(self.device or _host_name())
+
+
+def load(path: Path) -> Config:
+    """The settings in path; the defaults where it is absent; 78 with the fix else."""
+    try:
+        raw = tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return Config()
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise BadConfig(f"cannot read {path}: {error}") from error
+    for key in raw:
+        if key not in Config.__struct_fields__:
+            raise BadConfig(f"unknown setting {key} in {path}", hint=_suggestion(key))
+    try:
+        found = msgspec.convert(raw, Config)
+    except msgspec.ValidationError as error:
+        raise BadConfig(f"{path}: {error}") from error
+    return _checked(found, path)
+
+
+def _checked(found: Config, path: Path) -> Config:
+    """The same settings, refused where a value cannot work."""
+    if found.device and not is_name(found.device):
+        raise BadConfig(f"{path}: device {found.device!r} is not a name")
+    if not 1 <= found.ring <= 4096:
+        raise BadConfig(f"{path}: ring is {found.ring} MiB, must be 1 to 4096")
+    if found.reserve < 0:
+        raise BadConfig(f"{path}: reserve is {found.reserve} MiB, must be 0 or more")
+    return found
+
+
+def _suggestion(key: str) -> str:
+    """The closest known key, as a hint."""
+    near = difflib.get_close_matches(key, Config.__struct_fields__, n=1)
+    known = ", ".join(Config.__struct_fields__)
+    return f"did you mean {near[0]}?" if near else f"known settings: {known}"
+
+
+def _host_name() -> str:
+    """The first label of the host's name, folded; 'device' when nothing is left."""
+    label = socket.gethostname().partition(".")[0].lower()
+    folded = re.sub(r"[^a-z0-9._-]+", "-", label).strip("-._")[:64]
+    return folded if is_name(folded) else "device"
+
+
+def machine_registry() -> Path:
+    """The agent clients' own folder: $CLAUDE_CONFIG_DIR, else ~/.claude."""
+    return Path(os.environ.get("CLAUDE_CONFIG_DIR") or os.path.expanduser("~/.claude"))

@@ -1,0 +1,1 @@
+"""Where submissions come in."""

@@ -1,0 +1,1 @@
+"""Ways to hand an envelope to a session."""

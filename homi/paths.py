@@ -1,0 +1,81 @@
+"""Where homi keeps things, and the proof that the places are private.
+
+Owns the layout of the state root and the checks of DESIGN's promise that it
+is ours alone; homi-mailbox(5) lists the files.
+"""
+
+import hashlib
+import os
+import stat
+import sys
+from pathlib import Path
+
+from homi.errors import BadConfig, CannotCreate
+
+# sun_path holds 108 bytes with the NUL on Linux, 104 on macOS (unix(7), unix(4)).
+SUN_PATH_MAX = 107 if sys.platform.startswith("linux") else 103
+
+
+def state_root(home: str | None = None) -> Path:
+    """The state root: home if given, else $HOMI_HOME, $XDG_STATE_HOME/homi, …"""
+    if chosen := home or os.environ.get("HOMI_HOME"):
+        return Path(os.path.abspath(os.path.expanduser(chosen)))
+    base = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    return Path(base) / "homi"
+
+
+def config_file() -> Path:
+    """The place of homi.toml; it need not exist."""
+    base = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    return Path(base) / "homi" / "homi.toml"
+
+
+def runtime_dir() -> Path:
+    """A private folder for sockets: $XDG_RUNTIME_DIR, else /tmp/homi-<uid>."""
+    base = os.environ.get("XDG_RUNTIME_DIR")
+    return Path(base) / "homi" if base else Path(f"/tmp/homi-{os.getuid()}")
+
+
+def control_socket(root: Path) -> Path:
+    """homi.sock in the root, or under a hash where the path is too long to bind."""
+    inside = root / "homi.sock"
+    if len(os.fsencode(inside)) <= SUN_PATH_MAX:
+        return inside
+    digest = hashlib.sha256(os.fsencode(root)).hexdigest()[:16]
+    return runtime_dir() / f"{digest}.sock"
+
+
+def make_private(folder: Path) -> Path:
+    """Make folder (0700) if it is missing, then check_private it."""
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise CannotCreate(f"cannot make {folder}: {error.strerror}") from error
+    return check_private(folder)
+
+
+def check_private(folder: Path) -> Path:
+    """The folder, if it is a real directory of ours with mode 0700; else 78."""
+    try:
+        found = folder.lstat()
+    except OSError as error:
+        raise BadConfig(f"cannot use {folder}: {error.strerror}") from error
+    if stat.S_ISLNK(found.st_mode):
+        raise BadConfig(
+            f"{folder} is a symbolic link",
+            hint="name the real folder in HOMI_HOME",
+        )
+    if not stat.S_ISDIR(found.st_mode):
+        raise BadConfig(f"{folder} is not a directory")
+    if found.st_uid != os.getuid():
+        raise BadConfig(
+            f"{folder} belongs to uid {found.st_uid}, not to {os.getuid()}",
+            hint="name a folder of your own in HOMI_HOME",
+        )
+    if found.st_mode & 0o077:
+        raise BadConfig(
+            f"{folder} has mode {stat.S_IMODE(found.st_mode):04o}, others can reach it",
+            hint=f"chmod 700 {folder}",
+        )
+    return folder

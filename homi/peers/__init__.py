@@ -1,0 +1,1 @@
+"""The agent clients' own session records, sockets and frames, and processes."""

@@ -1,0 +1,1 @@
+"""What is durable: journals, the ring that commits them, mailboxes, state files."""

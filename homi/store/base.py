@@ -1,0 +1,103 @@
+"""The store's contract: what the upper layers hand down and what they get back.
+
+Two implementations stand behind it, store.store (disk) and store.memory (tests).
+Knows nothing of who sends or receives.  homi-mailbox(5) states the promises.
+"""
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Protocol
+
+from homi.address import Name
+from homi.envelope import LedgerLine, Msg, Via
+from homi.store.mailbox import Mailbox
+
+
+class Kept(Enum):
+    """What became of a mail at the commit point."""
+
+    STORED = "stored"  # its line is durable and stands in the inbox
+    KNOWN = "known"  # this origin stored these very bytes under this id before
+    CONFLICT = "conflict"  # this origin stored other bytes under this id before
+    FAILED = "failed"  # not known to be stored; the same id is safe
+
+
+class Mail:
+    """One envelope on its way into an inbox.  done is called once, on the loop."""
+
+    __slots__ = (
+        "done",
+        "head",
+        "id",
+        "kept",
+        "length",
+        "msg",
+        "offset",
+        "origin",
+        "place",
+        "seq",
+        "tail",
+        "via",
+    )
+
+    def __init__(
+        self,
+        place: Name,
+        origin: str,
+        head: Msg,
+        via: Via,
+        msg: bytes,
+        tail: bytes,
+        done: Callable[["Mail"], None],
+    ) -> None:
+        """tail: the line behind its seq, from '"at":' to the line feed."""
+        self.place = place
+        self.origin = origin
+        self.head = head
+        self.via = via
+        self.id = head.id
+        self.msg = msg
+        self.tail = tail
+        self.done = done
+        self.kept = Kept.FAILED
+        self.seq = 0  # set when STORED or KNOWN
+        self.offset = 0  # of its line in inbox.jsonl
+        self.length = 0  # of its line, line feed included
+
+
+class Store(Protocol):
+    """Mailboxes on one commit point.  All calls and callbacks on the loop's thread."""
+
+    def mailbox(self, name: Name) -> Mailbox:
+        """The mailbox of name; a new one touches the disk with its first line."""
+        ...
+
+    def mailboxes(self) -> list[Mailbox]:
+        """Every mailbox that exists on disk or in memory."""
+        ...
+
+    def submit(self, mail: Mail) -> None:
+        """Commit mail; its done comes after its line is durable and in the inbox,
+        and after the mailbox knows it."""
+        ...
+
+    def record(
+        self,
+        name: Name,
+        line: LedgerLine,
+        done: Callable[[bool], None] | None = None,
+        *,
+        durable: bool = False,
+    ) -> None:
+        """Append line to the ledger; n is given here.  The mailbox knows it when
+        done(True) comes; done(False): the ledger cannot be written.  durable, or a
+        rung in DECISIONS: done comes after the ring's sync."""
+        ...
+
+    def closed(self) -> str:
+        """Why accept is closed after a failed sync or write; empty while it is open."""
+        ...
+
+    def free_bytes(self) -> int:
+        """Free disk less what the ring still owes the journals; cached for 1 s."""
+        ...
