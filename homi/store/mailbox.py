@@ -1,0 +1,227 @@
+"""What the loop knows of one mailbox: its pending mail and how far each got.
+
+Owns the meaning of inbox and ledger lines.  Writes nothing: the committer does,
+and tells it through arrived() and apply().  homi-mailbox(5) is the format.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from homi.address import Name
+from homi.clock import parse_rfc3339
+from homi.envelope import (
+    FINISHED,
+    LADDER,
+    Envelope,
+    Kind,
+    LedgerLine,
+    MessageId,
+    Msg,
+    Reason,
+    Rung,
+    SessionRef,
+    Via,
+    decode_envelope,
+)
+from homi.errors import NoInput, StorageFailed
+
+FINISHED_KEPT = 10_000  # ids a mailbox still answers for after they left pending
+HANDED_OVER = frozenset({Rung.OFFERED, Rung.TAKEN})
+
+ReadLine = Callable[[int, int], bytes]  # (offset, length) of the inbox -> its bytes
+
+
+class Item:
+    """A pending envelope: its postmark, its place in the inbox, its rung."""
+
+    __slots__ = (
+        "at",
+        "device",
+        "from_",
+        "id",
+        "kind",
+        "length",
+        "offset",
+        "reason",
+        "repeat",
+        "reply_to",
+        "rung",
+        "sender",
+        "seq",
+        "session",
+        "taken",
+        "until",
+        "via_repeat",
+    )
+
+    def __init__(
+        self,
+        seq: int,
+        offset: int,
+        length: int,
+        head: Msg,
+        via: Via,
+        at: str,
+    ) -> None:
+        """A new one stands at STORED.  head needs no text."""
+        self.seq = seq
+        self.offset = offset
+        self.length = length  # of its line, line feed included
+        self.id = head.id
+        self.from_ = head.from_
+        self.kind: Kind = head.kind
+        self.reply_to = head.reply_to
+        self.device = via.device
+        self.sender = f"{via.device or ''}/{head.from_}"  # the lane, with the mailbox
+        self.via_repeat = via.repeat  # the sender may have sent it twice
+        self.at = at  # RFC 3339
+        self.rung = Rung.STORED
+        self.reason: Reason | None = None
+        self.until: float | None = None  # wall seconds: no new try before
+        self.session: SessionRef | None = None  # of the last hand-over
+        self.taken = False  # it stands in that session's conversation
+        self.repeat = False  # must carry the repeat mark if offered again
+
+
+class Mailbox:
+    """One name's mail.  All calls on the loop's thread."""
+
+    def __init__(self, name: Name, read_line: ReadLine) -> None:
+        """Empty; read_line reads the inbox (OSError where it cannot)."""
+        self.name = name
+        self.pending: dict[int, Item] = {}  # in seq order
+        self.pending_bytes = 0
+        self.last_seq = 0
+        self.last_n = 0
+        self._read_line = read_line
+        self._ids: dict[MessageId, list[Item]] = {}  # two origins may use one id
+        self._finished: dict[MessageId, tuple[int, Rung]] = {}
+        self._order: deque[MessageId] = deque()
+
+    def arrived(
+        self, seq: int, offset: int, length: int, head: Msg, via: Via, at: str
+    ) -> Item:
+        """Take note of a line the inbox now holds; its Item, at STORED."""
+        item = Item(seq, offset, length, head, via, at)
+        self.pending[seq] = item
+        self.pending_bytes += length
+        self.last_seq = seq
+        if (known := self._ids.get(item.id)) is None:
+            self._ids[item.id] = [item]
+        else:
+            known.append(item)
+        return item
+
+    def apply(self, line: LedgerLine) -> None:
+        """Follow one ledger line; of two about one envelope the later wins."""
+        if line.n > self.last_n:
+            self.last_n = line.n
+        item = self.pending.get(line.seq)
+        if item is None:
+            self._climb(line)
+            return
+        if line.rung in FINISHED:
+            self._finish(item, line.rung)
+            return
+        item.rung = line.rung
+        item.reason = line.reason
+        item.until = _seconds(line.until)
+        if line.session is not None:
+            item.session = line.session
+        if line.rung is Rung.INTENT:
+            item.taken = False
+        elif line.rung is Rung.TAKEN:
+            item.taken = True
+        if line.repeat or line.rung in HANDED_OVER:
+            item.repeat = True
+
+    def find(self, message: MessageId) -> Item | None:
+        """The pending envelope of that id, the oldest of several; None if none."""
+        found = self._ids.get(message)
+        return found[0] if found else None
+
+    def seq_of(self, message: MessageId) -> int | None:
+        """Its seq while it is pending or among the last FINISHED_KEPT finished."""
+        if found := self._ids.get(message):
+            return found[0].seq
+        ended = self._finished.get(message)
+        return ended[0] if ended else None
+
+    def rung_of(self, message: MessageId) -> Rung | None:
+        """Its rung while it is pending or among the last FINISHED_KEPT finished."""
+        if found := self._ids.get(message):
+            return found[0].rung
+        ended = self._finished.get(message)
+        return ended[1] if ended else None
+
+    def read(self, which: int | Item) -> Envelope:
+        """The pending envelope from its inbox line; 66 unknown, 74 unreadable."""
+        item = which if isinstance(which, Item) else self.pending.get(which)
+        if item is None:
+            raise NoInput(f"no pending envelope {which} in the mailbox {self.name}")
+        try:
+            envelope = decode_envelope(self._read_line(item.offset, item.length))
+        except (OSError, ValueError, RecursionError) as error:
+            raise StorageFailed(
+                f"cannot read envelope {item.seq} of {self.name}: {_short(error)}"
+            ) from error
+        if envelope.seq != item.seq:
+            raise StorageFailed(
+                f"envelope {item.seq} of {self.name} is not at its place"
+            )
+        return envelope
+
+    def finished(self) -> Iterator[MessageId]:
+        """The ids kept of what is finished, oldest first."""
+        return iter(self._finished)
+
+    def remember(self, seq: int, message: MessageId, rung: Rung) -> None:
+        """Keep the seq and rung of an envelope that is finished."""
+        if seq > self.last_seq:
+            self.last_seq = seq
+        if message not in self._finished:
+            self._order.append(message)
+            if len(self._order) > FINISHED_KEPT:
+                self._finished.pop(self._order.popleft(), None)
+        self._finished[message] = (seq, rung)
+
+    def doubt(self, item: Item) -> None:
+        """It may have been handed over without a trace: it needs the repeat mark."""
+        item.repeat = True
+
+    def _finish(self, item: Item, rung: Rung) -> None:
+        """Take the item out of pending, its id and seq kept."""
+        del self.pending[item.seq]
+        self.pending_bytes -= item.length
+        same = self._ids[item.id]
+        same.remove(item)
+        if not same:
+            del self._ids[item.id]
+        self.remember(item.seq, item.id, rung)
+
+    def _climb(self, line: LedgerLine) -> None:
+        """A later line about a finished envelope may raise its rung, never end it."""
+        ended = self._finished.get(line.id)
+        if ended is None or ended[0] != line.seq or line.rung not in LADDER:
+            return
+        if ended[1] in LADDER and LADDER.index(line.rung) > LADDER.index(ended[1]):
+            self._finished[line.id] = (line.seq, line.rung)
+
+
+def _seconds(until: str | None) -> float | None:
+    """A stamp of a ledger line in wall seconds; a broken one means no wait."""
+    if until is None:
+        return None
+    try:
+        return parse_rfc3339(until)
+    except ValueError:
+        return None
+
+
+def _short(error: Exception) -> str:
+    """What went wrong, in few words and without any of the message's bytes."""
+    if isinstance(error, OSError):
+        return error.strerror or "input/output error"
+    return str(error) if isinstance(error, msgspec.DecodeError) else "damaged line"

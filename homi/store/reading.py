@@ -1,0 +1,201 @@
+"""Reading mailboxes from their files: at start, and with the daemon dead.
+
+Owns the way from bytes to a Mailbox and to envelopes, and what is said of lines
+that cannot be read.  Changes nothing on disk.  homi-mailbox(5) is the format.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import TypeVar, cast
+
+import msgspec
+
+from homi.address import Name
+from homi.envelope import (
+    FINISHED,
+    VERSION,
+    Envelope,
+    Kind,
+    LedgerLine,
+    MessageId,
+    Msg,
+    Rung,
+    Via,
+    decode_envelope,
+    decode_ledger,
+    origin,
+)
+from homi.store.lines import (
+    Finding,
+    OsReader,
+    Reader,
+    Unreadable,
+    chunks,
+    read_line,
+    split,
+)
+from homi.store.mailbox import Mailbox
+
+INBOX = "inbox.jsonl"
+LEDGER = "ledger.jsonl"
+SEQ_MAX = 1 << 53  # beyond it a JSON reader elsewhere would round: no seq of ours
+
+
+Record = TypeVar("Record", "Envelope", "EnvelopeHead", "LedgerLine")
+
+
+class MsgHead(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The fields of msg a mailbox needs; the text is passed over undecoded."""
+
+    id: MessageId
+    from_: str = msgspec.field(name="from")
+    kind: Kind = Kind.MAIL
+    reply_to: MessageId | None = None
+
+
+class EnvelopeHead(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The fields of an inbox line a mailbox needs."""
+
+    v: int
+    seq: int
+    at: str
+    via: Via
+    msg: MsgHead
+
+
+class Loaded(msgspec.Struct):
+    """A mailbox as its files tell it."""
+
+    mailbox: Mailbox
+    findings: list[Finding]
+    keys: list[tuple[str, MessageId, int]]  # origin, id, offset of every envelope
+
+
+_decode_head = msgspec.json.Decoder(EnvelopeHead).decode
+
+
+def load(
+    root: str, name: Name, reader: Reader | None = None, *, doubtful: bool = False
+) -> Loaded:
+    """The mailbox of name under root.  What is unreadable is a finding, never fatal.
+
+    doubtful: the machine started anew since, so a hand-over may have left no trace.
+    """
+    files = reader or OsReader()
+    inbox, ledger = _journals(root, name)
+    mailbox = Mailbox(name, partial(_read_from, files, inbox))
+    loaded = Loaded(mailbox, [], [])
+    lines = list(_ledger_lines(ledger, files, loaded.findings))
+    ended = {line.seq: line.rung for _, line in lines if line.rung in FINISHED}
+    known = _load_inbox(loaded, inbox, files, ended)
+    for offset, line in lines:
+        if line.seq not in known:
+            about = f"line about envelope {line.seq}, which the inbox does not hold"
+            loaded.findings.append(Finding(ledger, offset, about))
+        mailbox.apply(line)
+    for item in mailbox.pending.values():
+        if doubtful or item.rung is Rung.INTENT:
+            mailbox.doubt(item)
+    return loaded
+
+
+def open_mailbox_readonly(root: Path, name: Name) -> Mailbox:
+    """The mailbox of name from its files alone, with or without a daemon."""
+    return load(str(root), name).mailbox
+
+
+def iter_inbox(path: str | Path) -> Iterator[tuple[int, Envelope | Unreadable]]:
+    """(offset, envelope) of every terminated line of an inbox, in file order."""
+    for offset, line in split(chunks(str(path))):
+        yield offset, _readable(line, offset, decode_envelope)
+
+
+def iter_ledger(path: str | Path) -> Iterator[tuple[int, LedgerLine | Unreadable]]:
+    """(offset, line) of every terminated line of a ledger, in file order."""
+    for offset, line in split(chunks(str(path))):
+        yield offset, _readable(line, offset, decode_ledger)
+
+
+def _load_inbox(
+    loaded: Loaded, path: str, files: Reader, ended: dict[int, Rung]
+) -> set[int]:
+    """Fill the mailbox from its inbox; the seqs found there."""
+    mailbox, keys, seqs, last = loaded.mailbox, loaded.keys, set[int](), 0
+    for offset, line in split(chunks(path, files)):
+        head = _readable(line, offset, _decode_head)
+        if isinstance(head, Unreadable):
+            loaded.findings.append(Finding(path, offset, head.text))
+            continue
+        seq, msg = head.seq, head.msg
+        keys.append((origin(head.via), msg.id, offset))
+        if seq <= last:
+            text = f"envelope {seq} stands behind envelope {last}"
+            loaded.findings.append(Finding(path, offset, text))
+        if seq in seqs:
+            continue
+        seqs.add(seq)
+        last = max(last, seq)
+        if (rung := ended.get(seq)) is not None:
+            mailbox.remember(seq, msg.id, rung)
+        else:
+            # A MsgHead is a Msg without what an Item never reads.
+            mailbox.arrived(
+                seq, offset, len(line) + 1, cast(Msg, msg), head.via, head.at
+            )
+    mailbox.last_seq = last
+    mailbox.pending = dict(sorted(mailbox.pending.items()))
+    return seqs
+
+
+def _ledger_lines(
+    path: str, files: Reader, findings: list[Finding]
+) -> Iterator[tuple[int, LedgerLine]]:
+    """The readable lines of a ledger; the others become findings."""
+    for offset, line in split(chunks(path, files)):
+        found = _readable(line, offset, decode_ledger)
+        if isinstance(found, Unreadable):
+            findings.append(Finding(path, offset, found.text))
+        else:
+            yield offset, found
+
+
+def _readable(
+    line: bytes, offset: int, decode: Callable[[bytes], Record]
+) -> Record | Unreadable:
+    """The record in line, or what is wrong with it in words of ours."""
+    try:
+        record = decode(line)
+        # The decoder passes over the bytes of a text it does not build.
+        line.isascii() or line.decode()
+    except (ValueError, RecursionError) as error:
+        return Unreadable(offset, len(line) + 1, _wrong(error))
+    if not 0 < record.seq <= SEQ_MAX:
+        return Unreadable(
+            offset, len(line) + 1, f"sequence {record.seq} is out of range"
+        )
+    if not isinstance(record, LedgerLine) and record.v != VERSION:
+        text = f"version {record.v}; this homi reads version {VERSION}"
+        return Unreadable(offset, len(line) + 1, text)
+    return record
+
+
+def _wrong(error: Exception) -> str:
+    """What a decoder objects to, without quoting the line."""
+    if isinstance(error, UnicodeDecodeError):
+        return "not UTF-8"
+    if isinstance(error, RecursionError):
+        return "nested too deep"
+    return "not a record: " + str(error).splitlines()[0] if str(error) else "no record"
+
+
+def _read_from(files: Reader, path: str, offset: int, length: int) -> bytes:
+    """The bytes of one inbox line."""
+    return read_line(path, offset, length, files)
+
+
+def _journals(root: str, name: Name) -> tuple[str, str]:
+    """Where the inbox and the ledger of name are."""
+    folder = os.path.join(root, "mail", name)
+    return os.path.join(folder, INBOX), os.path.join(folder, LEDGER)
