@@ -96,7 +96,8 @@ class Mailbox:
         self.last_seq = 0
         self.last_n = 0
         self._read_line = read_line
-        self._ids: dict[MessageId, list[Item]] = {}  # two origins may use one id
+        self._ids: dict[MessageId, Item] = {}
+        self._twins: dict[MessageId, list[Item]] = {}  # two origins may use one id
         self._finished: dict[MessageId, tuple[int, Rung]] = {}
         self._order: deque[MessageId] = deque()
 
@@ -108,10 +109,8 @@ class Mailbox:
         self.pending[seq] = item
         self.pending_bytes += length
         self.last_seq = seq
-        if (known := self._ids.get(item.id)) is None:
-            self._ids[item.id] = [item]
-        else:
-            known.append(item)
+        if self._ids.setdefault(head.id, item) is not item:
+            self._twins.setdefault(head.id, []).append(item)
         return item
 
     def apply(self, line: LedgerLine) -> None:
@@ -139,20 +138,19 @@ class Mailbox:
 
     def find(self, message: MessageId) -> Item | None:
         """The pending envelope of that id, the oldest of several; None if none."""
-        found = self._ids.get(message)
-        return found[0] if found else None
+        return self._ids.get(message)
 
     def seq_of(self, message: MessageId) -> int | None:
         """Its seq while it is pending or among the last FINISHED_KEPT finished."""
         if found := self._ids.get(message):
-            return found[0].seq
+            return found.seq
         ended = self._finished.get(message)
         return ended[0] if ended else None
 
     def rung_of(self, message: MessageId) -> Rung | None:
         """Its rung while it is pending or among the last FINISHED_KEPT finished."""
         if found := self._ids.get(message):
-            return found[0].rung
+            return found.rung
         ended = self._finished.get(message)
         return ended[1] if ended else None
 
@@ -195,10 +193,14 @@ class Mailbox:
         """Take the item out of pending, its id and seq kept."""
         del self.pending[item.seq]
         self.pending_bytes -= item.length
-        same = self._ids[item.id]
-        same.remove(item)
-        if not same:
+        twins = self._twins.get(item.id, [])
+        if self._ids[item.id] is not item:
+            twins.remove(item)
+        elif twins:
+            self._ids[item.id] = twins.pop(0)
+        else:
             del self._ids[item.id]
+            self._twins.pop(item.id, None)
         self.remember(item.seq, item.id, rung)
 
     def _climb(self, line: LedgerLine) -> None:
