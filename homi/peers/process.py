@@ -5,7 +5,6 @@ on the path of every connection.  A process may vanish between any two reads; th
 is an answer, never an error.
 """
 
-import functools
 import os
 import sys
 import time
@@ -82,7 +81,6 @@ def has_terminal(pid: int) -> bool:
         return False
 
 
-@functools.cache
 def pid_domain() -> str:
     """The pidDomain a session of this machine and pid namespace writes."""
     if not _LINUX:
