@@ -4,11 +4,11 @@ Owns the split on byte 0x0A and the rule that an unterminated tail is no line.
 Knows nothing of what a line says.  homi-mailbox(5) is the format.
 """
 
-import os
 from collections.abc import Iterable, Iterator
-from typing import Protocol
 
 import msgspec
+
+from homi.store.disk import READ, Disk, read_all
 
 CHUNK = 1 << 20  # bytes a read: large enough that the read is not what it costs
 
@@ -29,48 +29,19 @@ class Unreadable(msgspec.Struct, frozen=True):
     text: str
 
 
-class Reader(Protocol):
-    """The calls by which journals are read; homi.store.disk.Disk has them."""
-
-    def open(self, path: str, flags: int, mode: int = 0o600) -> int:
-        """As os.open."""
-        ...
-
-    def pread(self, fd: int, n: int, offset: int) -> bytes:
-        """As os.pread."""
-        ...
-
-    def close(self, fd: int) -> None:
-        """As os.close."""
-        ...
-
-
-class OsReader:
-    """Reads by the system's own calls, never through a symbolic link."""
-
-    pread = staticmethod(os.pread)
-    close = staticmethod(os.close)
-
-    @staticmethod
-    def open(path: str, flags: int, mode: int = 0o600) -> int:
-        """Open path itself; OSError (ELOOP) where it is a symbolic link."""
-        return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
-
-
-def chunks(path: str, reader: Reader | None = None) -> Iterator[bytes]:
+def chunks(path: str, disk: Disk) -> Iterator[bytes]:
     """The bytes of path from its start; nothing where there is no such file."""
-    reader = reader or OsReader()
     try:
-        fd = reader.open(path, os.O_RDONLY)
+        fd = disk.open(path, READ)
     except FileNotFoundError:
         return
     try:
         offset = 0
-        while data := reader.pread(fd, CHUNK, offset):
+        while data := disk.pread(fd, CHUNK, offset):
             yield data
             offset += len(data)
     finally:
-        reader.close(fd)
+        disk.close(fd)
 
 
 def split(data: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
@@ -90,15 +61,10 @@ def split(data: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
             offset += len(line) + 1
 
 
-def read_line(path: str, offset: int, length: int, reader: Reader) -> bytes:
+def read_line(disk: Disk, path: str, offset: int, length: int) -> bytes:
     """length bytes of path at offset, fewer at its end; OSError if unreadable."""
-    fd = reader.open(path, os.O_RDONLY)
+    fd = disk.open(path, READ)
     try:
-        data = reader.pread(fd, length, offset)
-        while len(data) < length and (
-            more := reader.pread(fd, length - len(data), offset + len(data))
-        ):
-            data += more
-        return data
+        return read_all(disk, fd, length, offset)
     finally:
-        reader.close(fd)
+        disk.close(fd)

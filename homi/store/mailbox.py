@@ -52,6 +52,7 @@ class Item:
         "seq",
         "session",
         "taken",
+        "ttl_s",
         "until",
         "via_repeat",
     )
@@ -73,6 +74,7 @@ class Item:
         self.from_ = head.from_
         self.kind: Kind = head.kind
         self.reply_to = head.reply_to
+        self.ttl_s = head.ttl_s  # seconds from at; None: it keeps
         self.device = via.device
         self.sender = f"{via.device or ''}/{head.from_}"  # the lane, with the mailbox
         self.via_repeat = via.repeat  # the sender may have sent it twice
@@ -210,6 +212,11 @@ class Mailbox:
             return
         if ended[1] in LADDER and LADDER.index(line.rung) > LADDER.index(ended[1]):
             self._finished[line.id] = (line.seq, line.rung)
+
+
+def stamp(tail: bytes) -> str:
+    """The time in '"at":"2026-11-29T22:30:00.123Z","to":…', as the postmark has it."""
+    return tail[6:30].decode("ascii")
 
 
 def _seconds(until: str | None) -> float | None:

@@ -27,15 +27,8 @@ from homi.envelope import (
     decode_ledger,
     origin,
 )
-from homi.store.lines import (
-    Finding,
-    OsReader,
-    Reader,
-    Unreadable,
-    chunks,
-    read_line,
-    split,
-)
+from homi.store.disk import Disk, RealDisk
+from homi.store.lines import Finding, Unreadable, chunks, read_line, split
 from homi.store.mailbox import Mailbox
 
 INBOX = "inbox.jsonl"
@@ -53,6 +46,7 @@ class MsgHead(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     from_: str = msgspec.field(name="from")
     kind: Kind = Kind.MAIL
     reply_to: MessageId | None = None
+    ttl_s: int | None = None
 
 
 class EnvelopeHead(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -77,19 +71,19 @@ _decode_head = msgspec.json.Decoder(EnvelopeHead).decode
 
 
 def load(
-    root: str, name: Name, reader: Reader | None = None, *, doubtful: bool = False
+    root: str, name: Name, disk: Disk | None = None, *, doubtful: bool = False
 ) -> Loaded:
     """The mailbox of name under root.  What is unreadable is a finding, never fatal.
 
     doubtful: the machine started anew since, so a hand-over may have left no trace.
     """
-    files = reader or OsReader()
+    disk = disk or RealDisk()
     inbox, ledger = _journals(root, name)
-    mailbox = Mailbox(name, partial(_read_from, files, inbox))
+    mailbox = Mailbox(name, partial(_read_from, disk, inbox))
     loaded = Loaded(mailbox, [], [])
-    lines = list(_ledger_lines(ledger, files, loaded.findings))
+    lines = list(_ledger_lines(ledger, disk, loaded.findings))
     ended = {line.seq: line.rung for _, line in lines if line.rung in FINISHED}
-    known = _load_inbox(loaded, inbox, files, ended)
+    known = _load_inbox(loaded, inbox, disk, ended)
     for offset, line in lines:
         if line.seq not in known:
             about = f"line about envelope {line.seq}, which the inbox does not hold"
@@ -108,22 +102,22 @@ def open_mailbox_readonly(root: Path, name: Name) -> Mailbox:
 
 def iter_inbox(path: str | Path) -> Iterator[tuple[int, Envelope | Unreadable]]:
     """(offset, envelope) of every terminated line of an inbox, in file order."""
-    for offset, line in split(chunks(str(path))):
+    for offset, line in split(chunks(str(path), RealDisk())):
         yield offset, _readable(line, offset, decode_envelope)
 
 
 def iter_ledger(path: str | Path) -> Iterator[tuple[int, LedgerLine | Unreadable]]:
     """(offset, line) of every terminated line of a ledger, in file order."""
-    for offset, line in split(chunks(str(path))):
+    for offset, line in split(chunks(str(path), RealDisk())):
         yield offset, _readable(line, offset, decode_ledger)
 
 
 def _load_inbox(
-    loaded: Loaded, path: str, files: Reader, ended: dict[int, Rung]
+    loaded: Loaded, path: str, disk: Disk, ended: dict[int, Rung]
 ) -> set[int]:
     """Fill the mailbox from its inbox; the seqs found there."""
     mailbox, keys, seqs, last = loaded.mailbox, loaded.keys, set[int](), 0
-    for offset, line in split(chunks(path, files)):
+    for offset, line in split(chunks(path, disk)):
         head = _readable(line, offset, _decode_head)
         if isinstance(head, Unreadable):
             loaded.findings.append(Finding(path, offset, head.text))
@@ -150,10 +144,10 @@ def _load_inbox(
 
 
 def _ledger_lines(
-    path: str, files: Reader, findings: list[Finding]
+    path: str, disk: Disk, findings: list[Finding]
 ) -> Iterator[tuple[int, LedgerLine]]:
     """The readable lines of a ledger; the others become findings."""
-    for offset, line in split(chunks(path, files)):
+    for offset, line in split(chunks(path, disk)):
         found = _readable(line, offset, decode_ledger)
         if isinstance(found, Unreadable):
             findings.append(Finding(path, offset, found.text))
@@ -190,9 +184,9 @@ def _wrong(error: Exception) -> str:
     return "not a record: " + str(error).splitlines()[0] if str(error) else "no record"
 
 
-def _read_from(files: Reader, path: str, offset: int, length: int) -> bytes:
+def _read_from(disk: Disk, path: str, offset: int, length: int) -> bytes:
     """The bytes of one inbox line."""
-    return read_line(path, offset, length, files)
+    return read_line(disk, path, offset, length)
 
 
 def _journals(root: str, name: Name) -> tuple[str, str]:

@@ -1,0 +1,128 @@
+"""The store without a disk: the same promises, for tests of the layers above.
+
+Owns nothing that lasts.  tests/contract holds it to what the real one does.
+"""
+
+import asyncio
+from collections.abc import Callable
+
+from homi.address import Name
+from homi.envelope import DECISIONS, LedgerLine, MessageId
+from homi.store.base import Kept, Mail
+from homi.store.mailbox import Mailbox, stamp
+
+PLENTY = 1 << 40  # bytes free, unless a test says otherwise
+
+
+class MemoryStore:
+    """Implements homi.store.base.Store.  Ready at once; start() only for likeness."""
+
+    def __init__(self) -> None:
+        """Empty and open."""
+        self.fail_next = 0  # how many submits and records shall fail from now on
+        self.closed_text = ""  # a test may close accept; evidence still goes through
+        self._stopped = False
+        self.free = PLENTY
+        self.inboxes: dict[Name, bytearray] = {}
+        self.ledgers: dict[Name, list[LedgerLine]] = {}
+        self._boxes: dict[Name, Mailbox] = {}
+        self._known: dict[tuple[Name, str, MessageId], tuple[bytes, int]] = {}
+
+    def mailbox(self, name: Name) -> Mailbox:
+        """The mailbox of name, made when it is new."""
+        if (box := self._boxes.get(name)) is None:
+            inbox = self.inboxes.setdefault(name, bytearray())
+
+            def read_line(offset: int, length: int) -> bytes:
+                return bytes(inbox[offset : offset + length])
+
+            box = self._boxes[name] = Mailbox(name, read_line)
+            self.ledgers[name] = []
+        return box
+
+    def mailboxes(self) -> list[Mailbox]:
+        """Every mailbox asked for so far."""
+        return list(self._boxes.values())
+
+    def submit(self, mail: Mail) -> None:
+        """Keep mail and tell its done on the next turn of the loop."""
+        asyncio.get_running_loop().call_soon(self._commit, mail)
+
+    def record(
+        self,
+        name: Name,
+        line: LedgerLine,
+        done: Callable[[bool], None] | None = None,
+        *,
+        durable: bool = False,
+    ) -> None:
+        """Keep line and tell done on the next turn of the loop."""
+        weak = not durable and line.rung not in DECISIONS
+        asyncio.get_running_loop().call_soon(self._append, name, line, done, weak)
+
+    def closed(self) -> str:
+        """What a test, or aclose, wrote into closed_text."""
+        return self.closed_text
+
+    def free_bytes(self) -> int:
+        """What a test wrote into free."""
+        return self.free
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Nothing to do."""
+
+    async def aclose(self) -> None:
+        """Refuse everything from now on."""
+        self.closed_text = "stopped"
+        self._stopped = True
+
+    def _commit(self, mail: Mail) -> None:
+        """Settle one mail as a batch of one."""
+        key = (mail.place, mail.origin, mail.id)
+        before = self._known.get(key)
+        if before is not None:
+            same = before[0] == mail.msg
+            mail.kept = Kept.KNOWN if same else Kept.CONFLICT
+            mail.seq = before[1] if same else 0
+        elif self.closed_text or self._fails():
+            mail.kept = Kept.FAILED
+        else:
+            self._store(mail)
+            self._known[key] = (mail.msg, mail.seq)
+        mail.done(mail)
+
+    def _store(self, mail: Mail) -> None:
+        """Give mail its seq and line, and let the mailbox know."""
+        box = self.mailbox(mail.place)
+        inbox = self.inboxes[mail.place]
+        mail.seq = box.last_seq + 1
+        line = b'{"v":1,"seq":%d,%b' % (mail.seq, mail.tail)
+        mail.offset, mail.length = len(inbox), len(line)
+        inbox += line
+        mail.kept = Kept.STORED
+        box.arrived(
+            mail.seq, mail.offset, mail.length, mail.head, mail.via, stamp(mail.tail)
+        )
+
+    def _append(
+        self,
+        name: Name,
+        line: LedgerLine,
+        done: Callable[[bool], None] | None,
+        weak: bool,
+    ) -> None:
+        """Give line its n and let the mailbox know."""
+        shut = self._stopped or (self.closed_text and not weak)
+        kept = not shut and not self._fails()
+        if kept:
+            box = self.mailbox(name)
+            line.n = box.last_n + 1
+            self.ledgers[name].append(line)
+            box.apply(line)
+        if done is not None:
+            done(kept)
+
+    def _fails(self) -> bool:
+        """Whether a test wants this one to fail."""
+        self.fail_next, fails = max(0, self.fail_next - 1), self.fail_next > 0
+        return fails
