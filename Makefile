@@ -1,0 +1,55 @@
+# What a person or a CI runs.  Every target sets up what it needs: a virtual
+# environment in .venv, and (as root, on Debian) the tools that are missing.
+PREFIX  ?= /usr/local
+DESTDIR ?=
+VENV    := .venv
+PY      := $(VENV)/bin/python
+STAMP   := $(VENV)/.homi-installed
+LIB     := $(PREFIX)/lib/homi
+PYTEST  := $(PY) -m pytest
+
+.PHONY: demo test check test-clients soak bench lint install clean
+
+demo: $(STAMP)
+	$(PY) -m tests.demo
+
+lint: $(STAMP)
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports
+
+test: $(STAMP)
+	sh tests/setup.sh tools mandoc
+	$(PYTEST) -n 2 --dist worksteal -m "not soak and not clients"
+
+check: lint test demo
+
+test-clients: $(STAMP)
+	sh tests/setup.sh tools npm tmux unshare nsenter ip
+	$(PYTEST) -n 0 -m clients tests/clients
+
+soak: $(STAMP)
+	$(PYTEST) -n 0 -m soak --timeout 14400
+
+bench: $(STAMP)
+	sh tests/setup.sh tools cc
+	$(PY) tests/bench/run.py
+
+# A folder of its own with all dependencies, a script that names the interpreter
+# (a shim in front of it would cost each send 80 ms), and the pages.
+install: $(STAMP)
+	$(PY) -m pip install -q --upgrade --target "$(DESTDIR)$(LIB)" .
+	mkdir -p "$(DESTDIR)$(PREFIX)/bin"
+	$(PY) tests/launcher.py "$(LIB)" > "$(DESTDIR)$(PREFIX)/bin/homi"
+	chmod 755 "$(DESTDIR)$(PREFIX)/bin/homi"
+	for page in man/*.[1-8]; do \
+	  to="$(DESTDIR)$(PREFIX)/share/man/man$${page##*.}"; \
+	  mkdir -p "$$to" && install -m 644 "$$page" "$$to/" || exit 1; done
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache
+
+$(STAMP): pyproject.toml tests/setup.sh
+	sh tests/setup.sh venv $(VENV)
+	touch $@

@@ -1,0 +1,162 @@
+"""What every measurement shares: the C programs, servers in a scratch folder, a table.
+
+Figures of one run are comparable with each other only: a shared machine moves them
+by a factor of two.  So everything is interleaved and shown as a ratio.
+"""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+RECORD = 1024  # bytes of one request line, line feed included
+
+
+class Load(NamedTuple):
+    """What the load generator saw, and what the server spent on it."""
+
+    rate: float  # messages/s
+    p50_us: float
+    p99_us: float
+    client_cpu_us: float  # per message
+    server_cpu_us: float
+    failed: int
+    msgs: int
+
+
+class Tools(NamedTuple):
+    """The compiled programs."""
+
+    gcref: Path
+    loadgen: Path
+
+
+def scratch() -> Path:
+    """A folder on the disk that is measured: $HOMI_BENCH_DIR, else /tmp."""
+    return Path(tempfile.mkdtemp(prefix="hb", dir=os.environ.get("HOMI_BENCH_DIR")))
+
+
+def build(folder: Path) -> Tools:
+    """Compile the C programs with $CC (cc) into folder."""
+    made = []
+    for name in ("gcref", "loadgen"):
+        target = folder / name
+        source = HERE / "c" / f"{name}.c"
+        compiler = os.environ.get("CC", "cc")
+        subprocess.run(
+            [compiler, "-O2", "-Wall", "-o", str(target), str(source)], check=True
+        )
+        made.append(target)
+    return Tools(*made)
+
+
+def padded(head: str, tail: str, size: int = RECORD) -> bytes:
+    """head + words + tail + line feed, size bytes in all."""
+    words = "please run the tests in module alpha and report what failed; " * 40
+    room = size - len(head) - len(tail) - 1
+    return (head + words[:room] + tail + "\n").encode()
+
+
+def cpu(pid: int) -> float:
+    """CPU seconds of every thread of pid, to the nanosecond."""
+    spent = 0.0
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        with contextlib.suppress(OSError):
+            spent += int((task / "schedstat").read_text().split()[0]) / 1e9
+    return spent
+
+
+def wait_socket(
+    path: Path, process: subprocess.Popen[bytes], limit: float = 30
+) -> None:
+    """Return when something listens at path; RuntimeError when the server ended."""
+    deadline = time.monotonic() + limit
+    while time.monotonic() < deadline:
+        with socket.socket(socket.AF_UNIX) as sock:
+            if sock.connect_ex(str(path)) == 0:
+                return
+        if process.poll() is not None:
+            raise RuntimeError(f"{process.args!r} ended with {process.returncode}")
+        time.sleep(0.01)
+    raise RuntimeError(f"nothing listens at {path}")
+
+
+@contextlib.contextmanager
+def serving(
+    argv: list[str],
+    path: Path,
+    env: dict[str, str] | None = None,
+    log: Path | None = None,
+) -> Iterator[int]:
+    """A server that answers at path; ended with SIGTERM, its pid inside."""
+    with (log or Path(os.devnull)).open("ab") as out:
+        process = subprocess.Popen(
+            argv, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=out
+        )
+    try:
+        wait_socket(path, process)
+        yield process.pid
+    finally:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def load(tools: Tools, pid: int, path: str, request: Path, *options: str) -> Load:
+    """Put the server under the generator's load; what both saw."""
+    before = cpu(pid)
+    done = subprocess.run(
+        [str(tools.loadgen), "-u", path, "-r", str(request), *options],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    if done.returncode or not done.stdout:
+        raise RuntimeError(f"loadgen: {done.returncode} {done.stderr}")
+    seen = json.loads(done.stdout)
+    spent = (cpu(pid) - before) * 1e6 / max(1, seen["msgs"])
+    if seen["failed"]:
+        raise RuntimeError(f"loadgen: {seen} {done.stderr}")
+    return Load(
+        seen["rate"],
+        seen["p50_us"],
+        seen["p99_us"],
+        seen["client_cpu_us"],
+        spent,
+        seen["failed"],
+        seen["msgs"],
+    )
+
+
+def median(loads: list[Load]) -> Load:
+    """The median of each figure."""
+    return Load(*(statistics.median(figures) for figures in zip(*loads, strict=True)))
+
+
+def row(*cells: object) -> str:
+    """One line of the table."""
+    widths = (34, 11, 11, 7, 7, 12, 12, 12)
+    return " ".join(
+        str(cell).ljust(width) if i == 0 else str(cell).rjust(width)
+        for i, (cell, width) in enumerate(zip(cells, widths, strict=False))
+    )
+
+
+def remove(folder: Path) -> None:
+    """Take the scratch folder away."""
+    shutil.rmtree(folder, ignore_errors=True)
