@@ -155,3 +155,97 @@ class SendReport(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     to: str = ""
     duplicate: bool = False
     reason: str | None = None
+
+
+class Acked(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Answer to ack: what is recorded as seen, those that were already included."""
+
+    name: str
+    ids: list[str]
+
+
+class Waited(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Answer to wait: pending mail after the seq asked for, oldest first."""
+
+    name: str
+    ids: list[str]
+    seq: int  # of the newest: the `after` of the next wait
+
+
+class Claimed(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Answer to claim."""
+
+    name: str
+    fresh: bool  # false: it was claimed already
+    socket: str  # where native clients write to the name
+    owner: int = 0  # pid of the live session that has the name; 0: nobody
+
+
+class Done(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Answer to release and stop."""
+
+    text: str
+    pending: int = 0
+
+
+class SessionRow(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A live session as homi knows it."""
+
+    pid: int
+    name: str = ""  # as the client writes it
+    address: str = ""  # folded; empty: nothing of it is a name
+    session: str = ""
+    status: str = ""
+    cwd: str = ""
+    version: str = ""
+    reachable: bool = True  # false: it has no socket, so nothing can be handed over
+
+
+class NameRow(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One claimed name."""
+
+    name: str
+    state: str  # live | held | built-in
+    pending: int = 0
+    oldest: str = ""  # RFC 3339 of the oldest pending envelope
+    owner: SessionRow | None = None
+    others: list[int] = []  # pids of further live sessions of this name
+    cwd: str = ""
+    note: str = ""  # anything a person should know: a fight over the record, …
+
+
+class Listing(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Answer to ls."""
+
+    device: str
+    names: list[NameRow]
+    sessions: list[SessionRow] = []  # live ones that own no claimed name
+
+
+class StatusReport(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Answer to status."""
+
+    device: str
+    software: str
+    pid: int
+    since: str  # RFC 3339
+    root: str
+    names: int
+    sessions: int
+    pending: int
+    connections: int
+    free_mib: int
+    accept: str  # open, or why accept is closed
+    findings: list[str] = []  # what was unreadable at start, path and offset
+    notes: list[str] = []
+
+
+class Identity(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Answer to whoami."""
+
+    caller: CallerClass
+    device: str
+    name: str = ""
+    names: list[str] = []
+    pid: int = 0
+    session: str = ""

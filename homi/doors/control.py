@@ -1,0 +1,283 @@
+"""The control socket: hello, then verbs, answered in the order they are done.
+
+Owns the socket, its connections and the dispatch of verbs; what a verb does is
+in doors.verbs.  homi-protocol(7) is the page.
+"""
+
+import asyncio
+import errno
+import logging
+import os
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from homi import __version__
+from homi.callers import Caller
+from homi.config import CONTROL_CONNECTIONS, LINE_MAX, LINE_MAX_ALONE
+from homi.doors.verbs import Answer, Verbs
+from homi.doors.wire import BigLine, LineProtocol, Outbox
+from homi.envelope import encode
+from homi.errors import (
+    BadMessage,
+    CannotCreate,
+    HomiError,
+    NotReached,
+    Usage,
+    VersionMismatch,
+)
+from homi.paths import check_private
+from homi.peers.credentials import peer_credentials
+from homi.requests import PROTOCOL, VERBS, CallerClass, Failure, Hello, Request, Welcome
+
+log = logging.getLogger("homi.control")
+
+BACKLOG = 512
+ACCEPTS_A_TURN = 64
+
+
+class _Index(msgspec.Struct, gc=False):
+    """The one field read from a request that did not decode."""
+
+    i: int = 0
+
+
+def _decoder(caller: CallerClass) -> Callable[[bytes], Request]:
+    """Decodes only what this class may ask; the rest is unknown to it."""
+    union = None
+    for verb in VERBS:
+        if caller in verb.callers:
+            union = verb if union is None else union | verb
+    return msgspec.json.Decoder(union).decode
+
+
+class Connection:
+    """One caller: who it is by its credentials, and its requests."""
+
+    def __init__(self, door: "ControlDoor", wire: LineProtocol, pid: int, uid: int):
+        """Nothing but hello is understood before hello."""
+        self._door = door
+        self._wire = wire
+        self._pid = pid
+        self._uid = uid
+        self._decode: Callable[[bytes], Request] = _HELLO
+        self._caller: Caller | None = None
+        self._verbs: Verbs | None = None
+
+    def line(self, line: bytes) -> None:
+        """Decode and do one request."""
+        try:
+            request = self._decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            self._unusable(line, error)
+            return
+        if self._verbs is None:
+            self._hello(request)
+            return
+        try:
+            self._verbs.do(request, self._answer)
+        except HomiError as error:
+            self._answer(request.i, error)
+
+    def _hello(self, request: Request) -> None:
+        """Meet or part: the versions, then who is calling."""
+        if not isinstance(request, Hello):
+            raise TypeError(request)
+        if request.v != PROTOCOL:
+            self._answer(
+                request.i,
+                VersionMismatch(
+                    f"{request.software} speaks protocol {request.v}, the daemon"
+                    f" (homi {__version__}) {PROTOCOL}",
+                    hint="homi restart, after an upgrade",
+                ),
+            )
+            self._wire.close()
+            return
+        self._verbs = self._door.verbs(self._pid, self._uid)
+        self._caller = self._verbs.caller
+        self._decode = _DECODERS[self._caller.caller]
+        self._answer(
+            request.i,
+            Welcome(
+                v=PROTOCOL,
+                software=f"homi {__version__}",
+                device=self._door.device,
+                caller=self._caller.caller,
+                name=self._caller.name,
+                pid=os.getpid(),
+            ),
+        )
+
+    def _unusable(self, line: bytes, error: Exception) -> None:
+        """Name what is wrong with a line nobody could decode."""
+        try:
+            index = _INDEX(line).i
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            index = 0
+        text = str(error).splitlines()[0][:200] if str(error) else "not JSON"
+        if self._verbs is None:
+            failure: HomiError = VersionMismatch(
+                f"the first line must be hello: {text}",
+                hint='{"verb":"hello","v":1,"software":"…"}',
+            )
+        else:
+            failure = Usage(f"request not understood: {text}")
+        self._answer(index, failure)
+        if self._verbs is None:
+            self._wire.close()
+
+    def overlong(self, length: int) -> None:
+        """A line passed the bound."""
+        if length > LINE_MAX_ALONE:
+            self._answer(
+                0,
+                BadMessage(
+                    f"a line of over {length} bytes, the limit is {LINE_MAX_ALONE}",
+                    reason="too-large",
+                ),
+            )
+        else:
+            self._answer(
+                0,
+                NotReached(
+                    f"a line over {LINE_MAX} bytes while another is under way",
+                    hint="try again",
+                    reason="busy",
+                ),
+            )
+
+    def _answer(self, i: int, answer: Answer) -> None:
+        """Queue one answer line."""
+        self._wire.answer(answer_line(i, answer))
+
+    def lost(self) -> None:
+        """End what still waits for this connection."""
+        if self._verbs is not None:
+            self._verbs.abandon()
+        self._door.lost(self._wire)
+
+
+def answer_line(i: int, answer: Answer) -> bytes:
+    """One answer as a line: ok with its struct, or error with its code."""
+    if isinstance(answer, HomiError):
+        failure = Failure(answer.code, answer.text, answer.hint, answer.reason)
+        return b'{"i":%d,"error":%b}\n' % (i, encode(failure))
+    return b'{"i":%d,"ok":%b}\n' % (i, encode(answer))
+
+
+_HELLO = msgspec.json.Decoder(Hello).decode
+_INDEX = msgspec.json.Decoder(_Index).decode
+_DECODERS = {caller: _decoder(caller) for caller in CallerClass}
+
+
+class ControlDoor:
+    """The listening socket and its bound on connections."""
+
+    def __init__(
+        self, path: Path, device: str, verbs: Callable[[int, int], Verbs]
+    ) -> None:
+        """verbs makes what answers a caller, given its pid and uid."""
+        self.device = device
+        self.verbs = verbs
+        self._path = path
+        self._listener: socket.socket | None = None
+        self._open: set[LineProtocol] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._big = BigLine()
+        self._armed = False
+
+    def start(self) -> None:
+        """Bind and listen; the caller holds the root's lock, so a file is stale."""
+        self._loop = asyncio.get_running_loop()
+        self._outbox = Outbox(self._loop)
+        check_private(self._path.parent)
+        self._path.unlink(missing_ok=True)
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        before = os.umask(0o177)
+        try:
+            listener.bind(os.fspath(self._path))
+        except OSError as error:
+            listener.close()
+            raise CannotCreate(f"cannot bind {self._path}: {error}") from error
+        finally:
+            os.umask(before)
+        listener.setblocking(False)
+        listener.listen(BACKLOG)
+        self._listener = listener
+        self._arm()
+
+    def _arm(self) -> None:
+        """Take connections again, unless the bound is reached or the end has come."""
+        if self._listener is None or self._armed or self._full():
+            return
+        self._armed = True
+        self._loop.add_reader(self._listener, self._accept)
+
+    def _disarm(self) -> None:
+        if self._armed and self._listener is not None:
+            self._loop.remove_reader(self._listener)
+        self._armed = False
+
+    def _full(self) -> bool:
+        return len(self._open) + len(self._tasks) >= CONTROL_CONNECTIONS
+
+    def _accept(self) -> None:
+        """Take what waits in the backlog; at the bound or out of files, pause."""
+        if self._listener is None:
+            return
+        for _ in range(ACCEPTS_A_TURN):
+            if self._full():
+                self._disarm()
+                return
+            try:
+                accepted, _ = self._listener.accept()
+            except (BlockingIOError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                if error.errno not in (
+                    errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM,
+                ):
+                    raise
+                # Level-triggered readiness would spin: the backlog waits instead.
+                self._disarm()
+                self._loop.call_later(0.5, self._arm)
+                return
+            task = self._loop.create_task(self._connect(accepted))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _connect(self, accepted: socket.socket) -> None:
+        """Put a protocol on an accepted socket; it may be gone already."""
+        try:
+            pid, uid = peer_credentials(accepted)
+            accepted.setblocking(False)
+            wire = LineProtocol(
+                self._outbox, self._big, lambda wire: Connection(self, wire, pid, uid)
+            )
+            self._open.add(wire)
+            await self._loop.connect_accepted_socket(lambda: wire, accepted)
+        except OSError as error:
+            log.info("a control connection ended at once: %s", error)
+            accepted.close()
+
+    def lost(self, wire: LineProtocol) -> None:
+        """A connection ended: there is room for another."""
+        self._open.discard(wire)
+        self._arm()
+
+    def stop_accepting(self) -> None:
+        """Take no more connections; those open go on."""
+        self._disarm()
+
+    def close(self) -> None:
+        """End every connection after its queued answers, then the socket."""
+        self._disarm()
+        for wire in list(self._open):
+            wire.close()
+        if self._listener is not None:
+            self._listener.close()
+            self._listener = None
+            self._path.unlink(missing_ok=True)

@@ -1,0 +1,136 @@
+"""The pickup door: submissions that were made while the daemon was down.
+
+Owns their intake: a file goes only after the commit of what it holds, and what is
+refused comes back to its sender as mail.  homi-mailbox(5) has the folder.
+"""
+
+import asyncio
+import logging
+import os
+from pathlib import Path
+
+from homi.address import OWNER, is_name, show
+from homi.envelope import Kind, MessageId, Msg, Via
+from homi.errors import BadMessage, HomiError, NoSuchName
+from homi import inotify
+from homi.inotify import Inotify
+from homi.paths import make_private
+from homi.names import Names
+from homi.postmaster import Postmaster, Result, Stamp, Submission
+from homi.store import pickup
+from homi.store.lines import Unreadable
+from homi.store.quarantine import Quarantine
+from homi.strict import parse_msg
+
+log = logging.getLogger("homi.pickup")
+
+# Refusals that end by themselves: the file waits for the next look.
+TEMPORARY = frozenset({"disk", "quota", "busy"})
+
+
+class PickupDoor:
+    """Looks into pickup/ at the start, at each notice and at each sweep."""
+
+    def __init__(
+        self, root: Path, names: Names, postmaster: Postmaster, quarantine: Quarantine
+    ) -> None:
+        """Nothing is read before start()."""
+        self._root = root
+        self._names = names
+        self._postmaster = postmaster
+        self._quarantine = quarantine
+        self._busy: set[Path] = set()
+        self._inotify: Inotify | None = None
+
+    def start(self) -> None:
+        """Take what is there, and watch for what comes in beside the socket."""
+        folder = os.fspath(make_private(self._root / pickup.FOLDER))
+        if inotify.available():
+            self._inotify = Inotify()
+            self._inotify.add(folder, inotify.MOVED_TO | inotify.CREATE)
+            asyncio.get_running_loop().add_reader(self._inotify.fd, self._noticed)
+        self.sweep()
+
+    def stop(self) -> None:
+        """Take no more; files stay for the next start."""
+        if self._inotify is not None:
+            asyncio.get_running_loop().remove_reader(self._inotify.fd)
+            self._inotify.close()
+            self._inotify = None
+
+    def sweep(self) -> None:
+        """Take every whole file that is not under way already."""
+        for path, spooled in pickup.scan(self._root):
+            if path in self._busy:
+                continue
+            self._busy.add(path)
+            if not isinstance(spooled, Unreadable):
+                self._take(path, spooled)
+            elif spooled.text == pickup.UNFINISHED:
+                self._busy.discard(path)  # its writer may still be at it
+            else:
+                self._set_aside(path, spooled.text)
+
+    def _noticed(self) -> None:
+        """Something was put into the folder."""
+        if self._inotify is not None:
+            self._inotify.read()
+            self.sweep()
+
+    def _take(self, path: Path, spooled: pickup.Spooled) -> None:
+        """Submit one file's message as a service's, unverified."""
+        raw = bytes(spooled.msg)
+        try:
+            head = parse_msg(raw)
+        except BadMessage as error:
+            self._set_aside(path, error.text)
+            return
+        via = Via(
+            door="pickup", uid=spooled.uid, pid=spooled.pid, session=spooled.session
+        )
+
+        def done(result: Result) -> None:
+            self._settle(path, head, result)
+
+        sub = Submission(head, raw, Stamp(via), head.to, done)
+        refusal = self._stranger(head, spooled)
+        if refusal is not None:
+            self._postmaster.refuse(sub, refusal)
+        else:
+            self._postmaster.accept(sub)
+
+    def _stranger(self, head: Msg, spooled: pickup.Spooled) -> HomiError | None:
+        """Why nobody here may have signed so; None when it may be.
+
+        A session that found no daemon signs with its own name, claimed or not.
+        """
+        known = head.from_ == OWNER or self._names.get(head.from_) is not None
+        if known or (spooled.session is not None and is_name(head.from_)):
+            return None
+        return NoSuchName(f"no name {show(head.from_)} on this device to send as")
+
+    def _settle(self, path: Path, head: Msg, result: Result) -> None:
+        """The file goes when its message is stored, or refused for good."""
+        self._busy.discard(path)
+        error = result.error
+        if error is not None and error.reason in TEMPORARY:
+            log.warning("%s stays in pickup (%s)", head.id, error.text)
+            return
+        if error is not None:
+            text = f"Your message {head.id} to {head.to} was refused: {error.text}."
+            self._postmaster.tell(
+                head.from_, MessageId(head.id), Kind.MAIL, "refused", text
+            )
+        pickup.done(path)
+
+    def _set_aside(self, path: Path, why: str) -> None:
+        """Keep an unusable file where a person finds it, with the reason."""
+        log.warning("%s is unusable and set aside (%s)", path.name, why)
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            log.warning("%s cannot be read and stays (%s)", path.name, error.strerror)
+            return
+        self._quarantine.refuse("unreadable", data, {"path": path.name, "text": why})
+        pickup.done(path)
+        self._busy.discard(path)

@@ -1,0 +1,156 @@
+"""Newline-delimited JSON on a control connection: lines in, joined answers out.
+
+Owns framing, the bound on a line and the back-pressure of one connection; knows
+no verb.  homi-protocol(7) is the format.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Protocol, cast
+
+from homi.config import LINE_MAX, LINE_MAX_ALONE
+
+
+class Outbox:
+    """Joins the answers of one loop turn into one write per connection."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Nothing is scheduled before the first answer."""
+        self._loop = loop
+        self._dirty: list[LineProtocol] = []
+
+    def mark(self, connection: "LineProtocol") -> None:
+        """Flush connection at the end of this loop turn."""
+        if not self._dirty:
+            self._loop.call_soon(self._flush)
+        self._dirty.append(connection)
+
+    def _flush(self) -> None:
+        dirty, self._dirty = self._dirty, []
+        for connection in dirty:
+            connection.flush()
+
+
+class LineHandler(Protocol):
+    """What stands above the framing of one connection."""
+
+    def line(self, line: bytes) -> None:
+        """One whole line without its newline."""
+        ...
+
+    def overlong(self, length: int) -> None:
+        """A line passed the bound; the connection ends after the answer."""
+        ...
+
+    def lost(self) -> None:
+        """The connection is gone; called once."""
+        ...
+
+
+class BigLine:
+    """The one place for a line over the usual bound, over all connections."""
+
+    def __init__(self) -> None:
+        """Nobody holds it."""
+        self.holder: LineProtocol | None = None
+
+    def take(self, connection: "LineProtocol") -> bool:
+        """Whether connection may gather a line over LINE_MAX now."""
+        if self.holder is None:
+            self.holder = connection
+        return self.holder is connection
+
+    def free(self, connection: "LineProtocol") -> None:
+        """Give it back, if connection has it."""
+        if self.holder is connection:
+            self.holder = None
+
+
+class LineProtocol(asyncio.Protocol):
+    """One connection of the control door."""
+
+    def __init__(
+        self,
+        outbox: Outbox,
+        big: BigLine,
+        handler: Callable[["LineProtocol"], LineHandler],
+    ) -> None:
+        """handler makes what takes the lines, given this connection."""
+        self._outbox = outbox
+        self._big = big
+        self._handler = handler(self)
+        self._parts: list[bytes] = []
+        self._gathered = 0
+        self._answers: list[bytes] = []
+        self._transport: asyncio.Transport | None = None
+        self._closing = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keep the transport."""
+        self._transport = cast(asyncio.Transport, transport)
+
+    def data_received(self, data: bytes) -> None:
+        """Hand up every whole line; keep the rest."""
+        if self._closing:
+            return
+        if self._gathered:
+            if b"\n" not in data:
+                self._gather(data)
+                return
+            data = b"".join([*self._parts, data])
+            self._parts, self._gathered = [], 0
+            self._big.free(self)
+        lines = data.split(b"\n")
+        rest = lines.pop()
+        for line in lines:
+            if line:
+                self._handler.line(line)
+        if rest:
+            self._gather(rest)
+
+    def _gather(self, data: bytes) -> None:
+        """Keep a part of an unfinished line, within the bound."""
+        self._gathered += len(data)
+        self._parts.append(data)
+        limit = LINE_MAX
+        if self._gathered > LINE_MAX and self._big.take(self):
+            limit = LINE_MAX_ALONE
+        if self._gathered > limit:
+            length, self._parts = self._gathered, []
+            self._closing = True
+            self._handler.overlong(length)
+            self.close()
+
+    def answer(self, line: bytes) -> None:
+        """Queue one answer; it leaves with the others of this loop turn."""
+        if not self._answers:
+            self._outbox.mark(self)
+        self._answers.append(line)
+
+    def flush(self) -> None:
+        """Write what is queued."""
+        answers, self._answers = self._answers, []
+        if answers and self._transport is not None:
+            self._transport.write(b"".join(answers))
+
+    def close(self) -> None:
+        """End after what is queued was written."""
+        self.flush()
+        if self._transport is not None:
+            self._transport.close()
+
+    def pause_writing(self) -> None:
+        """The caller does not read its answers: read no more of its requests."""
+        if self._transport is not None:
+            self._transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        """The caller reads again."""
+        if self._transport is not None:
+            self._transport.resume_reading()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the transport and tell the handler."""
+        self._transport = None
+        self._big.free(self)
+        self._handler.lost()

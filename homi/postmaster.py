@@ -1,0 +1,297 @@
+"""accept(): the one way into a mailbox, whoever sent it and by whichever door.
+
+Owns the order gate, commit, answer, hint.  Knows nothing of sockets or sessions'
+channels.  homi-overview(7) has the figure.
+"""
+
+import logging
+from collections.abc import Callable
+
+import msgspec
+
+from homi import gate, ids
+from homi.address import OWNER, POSTMASTER, Address, Device, Name, parse_address
+from homi.clock import Clock, rfc3339
+from homi.config import Config
+from homi.envelope import (
+    AGENT_KINDS,
+    Kind,
+    LedgerLine,
+    MessageId,
+    Msg,
+    Rung,
+    Via,
+    encode,
+    origin,
+)
+from homi.errors import BadMessage, HomiError
+from homi.names import Names
+from homi.owners import Owners
+from homi.routing import resolve
+from homi.sessions import Sessions
+from homi.store.base import Kept, Mail, Store
+from homi.store.mailbox import Item
+from homi.store.quarantine import Quarantine
+
+log = logging.getLogger("homi.postmaster")
+
+
+class Stamp:
+    """What a door measured about one connection, made ready for its postmarks."""
+
+    __slots__ = ("json", "origin", "via")
+
+    def __init__(self, via: Via) -> None:
+        """Encode once; every line of the connection carries the same bytes."""
+        self.via = via
+        self.json = encode(via)
+        self.origin = origin(via)
+
+
+class Result(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """What became of a submission: kept, or the error that says why not."""
+
+    id: MessageId
+    kept: bool
+    rung: Rung = Rung.STORED
+    to: Name = POSTMASTER
+    seq: int = 0
+    duplicate: bool = False
+    error: HomiError | None = None
+
+
+class Submission:
+    """One message at a door.  done is called exactly once, on the loop."""
+
+    __slots__ = ("done", "head", "msg", "stamp", "to")
+
+    def __init__(
+        self,
+        head: Msg,
+        msg: bytes,
+        stamp: Stamp,
+        to: str,
+        done: Callable[[Result], None],
+    ) -> None:
+        """head must be strict.parse_msg(msg); to is the address it is for."""
+        self.head = head
+        self.msg = msg
+        self.stamp = stamp
+        self.to = to
+        self.done = done
+
+
+class Postmaster:
+    """Judges, commits and answers submissions; hints whoever delivers them."""
+
+    def __init__(
+        self,
+        store: Store,
+        names: Names,
+        owners: Owners,
+        sessions: Sessions,
+        quarantine: Quarantine,
+        clock: Clock,
+        config: Config,
+    ) -> None:
+        """Nothing is read or written before the first accept."""
+        self._store = store
+        self._names = names
+        self._owners = owners
+        self._sessions = sessions
+        self._quarantine = quarantine
+        self._clock = clock
+        self._device = config.device_name()
+        self._reserve = config.reserve << 20
+        self._hints: list[Callable[[Name, Item], None]] = []
+        self._answers: list[Callable[[Name, LedgerLine], None]] = []
+        self._places: dict[str, Name] = {}
+        self._second = 0.0
+        self._at = ""
+        names.subscribe(lambda _name, _claim: self._places.clear())
+
+    def subscribe(self, hint: Callable[[Name, Item], None]) -> None:
+        """Call hint with each newly stored envelope; losing a call costs time only."""
+        self._hints.append(hint)
+
+    def on_answered(self, told: Callable[[Name, LedgerLine], None]) -> None:
+        """Call told when a reply moved an envelope of that mailbox to answered."""
+        self._answers.append(told)
+
+    def accept(self, sub: Submission) -> None:
+        """Judge and commit; sub.done comes on the loop, now (refused) or later."""
+        try:
+            place = self._places.get(sub.to) or self._place(sub.to)
+        except HomiError as error:
+            self.refuse(sub, error)
+            return
+        refusal = gate.kind_refused(sub.head, sub.stamp.via.door) or self._no_room(
+            place, len(sub.msg)
+        )
+        if refusal is not None:
+            self.refuse(sub, refusal)
+            return
+        tail = b'"at":"%b","to":"%b","via":%b,"msg":%b}\n' % (
+            self._now().encode(),
+            place.encode(),
+            sub.stamp.json,
+            sub.msg,
+        )
+        self._store.submit(
+            Mail(
+                place,
+                sub.stamp.origin,
+                sub.head,
+                sub.stamp.via,
+                sub.msg,
+                tail,
+                lambda mail: self._committed(sub, mail),
+            )
+        )
+
+    def refuse(self, sub: Submission, error: HomiError) -> None:
+        """Answer with error; keep what was refused in quarantine with the reason."""
+        reason = error.reason or error.code
+        log.info("%s to=%s status=refused (%s)", sub.head.id, sub.to, error.text)
+        if reason != "disk":
+            # A full mailbox or disk must not be filled further by what it refuses.
+            kept = b"" if reason == "quota" else sub.msg
+            self._quarantine.refuse(
+                reason,
+                kept,
+                {"id": sub.head.id, "to": sub.to, "text": error.text}
+                | msgspec.to_builtins(sub.stamp.via),
+            )
+        sub.done(Result(sub.head.id, kept=False, rung=Rung.REFUSED, error=error))
+
+    def tell(
+        self, sender: str, about: MessageId, kind: Kind, step: str, text: str
+    ) -> None:
+        """Tell a sender what became of its message; once per step, by the id.
+
+        System mail is never answered, so that no two postmasters talk for ever.
+        """
+        if kind not in AGENT_KINDS:
+            return
+        to = self._reachable(sender)
+        head = Msg(
+            id=MessageId(ids.derived("notice", self._device, about, step)),
+            from_=POSTMASTER,
+            to=to,
+            text=text,
+            kind=Kind.NOTICE,
+            reply_to=about,
+            auto=True,
+        )
+        self.accept(
+            Submission(head, encode(head), Stamp(Via(door="homi")), to, _ignore)
+        )
+
+    def _reachable(self, sender: str) -> Name:
+        """The sender's own mailbox where it has one, else the postmaster's."""
+        claimed = sender == OWNER or self._names.get(Name(sender)) is not None
+        return Name(sender) if claimed else POSTMASTER
+
+    def _place(self, to: str) -> Name:
+        """The mailbox of an address; a live session's name is claimed by its mail."""
+        address = parse_address(to)
+        found, name = resolve(
+            Address(address.name, address.device),
+            Device(self._device),
+            lambda name: self._names.get(name) is not None,
+            lambda name: bool(self._sessions.by_address(name)),
+            self._known(),
+        )
+        if found == "unclaimed":
+            self._names.claim(name, None, self._clock.wall())
+            log.info("%s claimed by its first mail", name)
+        self._places[to] = name
+        return name
+
+    def _known(self) -> list[str]:
+        """Every name an unknown one may have meant."""
+        live = [s.address for s in self._sessions.live.values() if s.address]
+        return [claim.name for claim in self._names.all()] + [str(name) for name in live]
+
+    def _no_room(self, place: Name, length: int) -> HomiError | None:
+        """Why place takes nothing of this length now; None when it does."""
+        if why := self._store.closed():
+            return gate.store_closed(why)
+        box = self._store.mailbox(place)
+        return gate.no_room(
+            len(box.pending),
+            box.pending_bytes,
+            length,
+            self._store.free_bytes(),
+            self._reserve,
+        )
+
+    def _now(self) -> str:
+        """The postmark's time; formatted once a millisecond, a hot path's cost."""
+        wall = self._clock.wall()
+        if not 0 <= wall - self._second < 0.001:
+            self._second = wall
+            self._at = rfc3339(wall)
+        return self._at
+
+    def _committed(self, sub: Submission, mail: Mail) -> None:
+        """Answer the door from the outcome at the commit point, then hint."""
+        if mail.kept is Kept.STORED:
+            sub.done(Result(mail.id, kept=True, to=mail.place, seq=mail.seq))
+            self._arrived(mail)
+        elif mail.kept is Kept.KNOWN:
+            sub.done(
+                Result(
+                    mail.id, kept=True, to=mail.place, seq=mail.seq, duplicate=True
+                )
+            )
+        elif mail.kept is Kept.CONFLICT:
+            self.refuse(
+                sub,
+                BadMessage(
+                    f"id {mail.id} was used before for another message",
+                    hint="mint a new id for a new message",
+                    reason="id-conflict",
+                ),
+            )
+        else:
+            self.refuse(sub, gate.store_closed(self._store.closed() or "a write failed"))
+
+    def _arrived(self, mail: Mail) -> None:
+        """Hint of new mail; a reply also answers what it replies to."""
+        item = self._store.mailbox(mail.place).pending.get(mail.seq)
+        if item is not None:
+            for hint in self._hints:
+                hint(mail.place, item)
+        if mail.head.reply_to is not None and mail.head.kind in (Kind.MAIL, Kind.REPLY):
+            self._answered(mail)
+
+    def _answered(self, mail: Mail) -> None:
+        """Record the original as answered, if its reader is who sent this reply."""
+        reply_to = mail.head.reply_to
+        if reply_to is None or self._names.get(Name(mail.head.from_)) is None:
+            return
+        place = Name(mail.head.from_)
+        seq = self._store.mailbox(place).seq_of(reply_to)
+        if seq is None:
+            return
+        line = LedgerLine(
+            seq=seq,
+            id=reply_to,
+            rung=Rung.ANSWERED,
+            at=self._now(),
+            by=f"reply {mail.id}",
+            proof="reply",
+        )
+
+        def told(done: bool) -> None:
+            if done:
+                for answer in self._answers:
+                    answer(place, line)
+
+        self._store.record(place, line, told)
+
+
+def _ignore(_result: Result) -> None:
+    """A notice that cannot be stored is logged where it was refused."""
+

@@ -1,0 +1,96 @@
+"""Who waits for mail or for a rung, and the moment to answer each.
+
+Owns the waits of long verbs; a lost event costs a waiter time only, since each
+check looks at the mailbox itself.  homi-protocol(7) has the verbs.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from homi.address import Name
+
+Found = TypeVar("Found")
+
+
+class Waiter(Generic[Found]):
+    """One wait: asked again at each event of its mailbox until it is answered."""
+
+    def __init__(
+        self,
+        check: Callable[[], Found | None],
+        answer: Callable[[Found | None], None],
+        ended: Callable[["Waiter[Found]"], None],
+    ) -> None:
+        """answer(None) means the time ran out; it is called once at the most."""
+        self._check = check
+        self._answer = answer
+        self._ended = ended
+        self._timer: asyncio.TimerHandle | None = None
+
+    def start(self, timeout: float | None) -> bool:
+        """Answer at once if check already has it; else wait; whether it waits."""
+        found = self._check()
+        if found is not None:
+            self._answer(found)
+            return False
+        if timeout is not None:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(max(timeout, 0.0), self._expire)
+        return True
+
+    def look(self) -> None:
+        """Something moved in the mailbox: answer if this is it."""
+        found = self._check()
+        if found is not None:
+            self.cancel()
+            self._answer(found)
+
+    def cancel(self) -> None:
+        """Nobody waits any more."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._ended(self)
+
+    def _expire(self) -> None:
+        self.cancel()
+        self._answer(None)
+
+
+class Watchers:
+    """The waits of all connections, by mailbox."""
+
+    def __init__(self) -> None:
+        """Nobody waits."""
+        self._by_name: dict[Name, list[Waiter[object]]] = {}
+
+    def wait(
+        self,
+        name: Name,
+        check: Callable[[], object | None],
+        answer: Callable[[object | None], None],
+        timeout: float | None,
+    ) -> Waiter[object] | None:
+        """Answer when check finds something in name's mailbox, or with None after
+        timeout seconds.  None is returned when it was answered at once."""
+        waiter: Waiter[object] = Waiter(check, answer, lambda w: self._drop(name, w))
+        if not waiter.start(timeout):
+            return None
+        self._by_name.setdefault(name, []).append(waiter)
+        return waiter
+
+    def moved(self, name: Name) -> None:
+        """Something came into name's mailbox, or moved in it."""
+        for waiter in list(self._by_name.get(name, ())):
+            waiter.look()
+
+    def count(self) -> int:
+        """How many wait."""
+        return sum(len(waiting) for waiting in self._by_name.values())
+
+    def _drop(self, name: Name, waiter: Waiter[object]) -> None:
+        waiting = self._by_name.get(name, [])
+        if waiter in waiting:
+            waiting.remove(waiter)
+        if not waiting:
+            self._by_name.pop(name, None)
