@@ -1,0 +1,153 @@
+"""The entry point, and the parser of the plain case of `homi send`.
+
+Owns the options of the verbs whose start must cost nothing, how a failure is
+shown and the one late import.  What is not plain goes to click.  Imports nothing
+that could wait: no json, socket, re, hashlib, typing.  homi-send(1) is the page.
+"""
+
+import os
+import sys
+
+from homi.cli.submission import RUNGS, Plan, deliver, socket_path
+from homi.dial import Absent
+from homi.errors import HomiError, Interrupted, StorageFailed
+
+# verb, flags, field, kind, metavar, help; click's commands are built from it too.
+Option = tuple[str, tuple[str, ...], str, str, str, str]
+OPTIONS: tuple[Option, ...] = (
+    ("send", ("--from",), "sender", "text", "NAME", "Sign as NAME."),
+    ("send", ("--reply-to",), "reply_to", "text", "ID", "Reply to the message ID."),
+    ("send", ("--key",), "key", "text", "KEY", "Send once only for this KEY."),
+    ("send", ("-f", "--file"), "file", "text", "FILE", "Take the text from FILE."),
+    ("send", ("--wait-for",), "wait_for", "rung", "RUNG", "Wait until it got so far."),
+    ("send", ("--timeout",), "timeout", "seconds", "SECONDS", "Wait no longer (60)."),
+    ("send", ("--json",), "as_json", "flag", "", "Print one JSON object."),
+    ("wait", ("--timeout",), "timeout", "seconds", "SECONDS", "Wait no longer."),
+    ("wait", ("--after",), "after", "number", "SEQ", "Only mail behind SEQ."),
+    ("wait", ("--json",), "as_json", "flag", "", "Print a JSON object a message."),
+)
+
+
+def main() -> None:
+    """Run the command line of this process and end it with its exit status."""
+    sys.exit(guarded(sys.argv[1:]))
+
+
+def guarded(args: list[str]) -> int:
+    """The exit status of args; every failure a caller may meet is one line."""
+    try:
+        status = run(args)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except HomiError as error:
+        return complain(error)
+    except KeyboardInterrupt:
+        return Interrupted.exit_status
+    except BrokenPipeError:
+        # Who reads our output had enough: nothing to complain of.  Python flushes
+        # once more at its end, and must not meet the closed pipe there.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 0
+    except OSError as error:
+        return complain(StorageFailed(str(error)))
+    return status
+
+
+def complain(error: HomiError) -> int:
+    """Say what failed, in the form of the house, on stderr; its exit status."""
+    lines = [error.text] + ([f"hint: {error.hint}"] if error.hint else [])
+    for line in lines:
+        # The text may quote what a message or another program said.
+        plain = line if line.isprintable() else ascii(line)[1:-1]
+        print(f"homi: {plain}", file=sys.stderr, flush=True)
+    return error.exit_status
+
+
+def run(args: list[str]) -> int:
+    """Send when args are the plain case of it; else let click read them."""
+    plan = parse(args)
+    return load("homi.cli.main", "run", args) if plan is None else post(plan)
+
+
+def post(plan: Plan) -> int:
+    """Send plan the quickest way it can go; without a daemon leave it in pickup/."""
+    path = socket_path(plan.home)
+    if path is None or plan.key or len(plan.reply_to) not in (0, 36):
+        return load("homi.cli.spool", "send", plan)
+    try:
+        return deliver(plan, path)
+    except Absent:
+        return load("homi.cli.spool", "spool", plan)
+
+
+def load(module: str, function: str, *args: object) -> int:
+    """Import module, late and on purpose, and return the status its function gives."""
+    __import__(module)
+    return int(getattr(sys.modules[module], function)(*args))
+
+
+def parse(args: list[str]) -> Plan | None:
+    """The send in args; None where only click can tell what is meant or wrong."""
+    left = list(args)
+    home = ""
+    while left and left[0].startswith("--home"):
+        if not (found := _value(left, ("--home",))):
+            return None
+        home = found
+    if not left or left.pop(0) != "send":
+        return None
+    operands: list[str] = []
+    fields: dict[str, str] = {}
+    while left:
+        if left[0] == "--":
+            operands += left[1:]
+            break
+        if left[0] == "-" or not left[0].startswith("-"):
+            operands.append(left.pop(0))
+        elif not _option(left, fields):
+            return None
+    return _plan(home, operands, fields)
+
+
+def _option(left: list[str], fields: dict[str, str]) -> bool:
+    """Take one option of send off left into fields; whether that could be done."""
+    for verb, flags, field, kind, _metavar, _help in OPTIONS:
+        if verb != "send":
+            continue
+        if kind == "flag":
+            if left[0] in flags:
+                fields[field] = left.pop(0)
+                return True
+        elif (value := _value(left, flags)) is not None:
+            fields[field] = value
+            return True
+    return False
+
+
+def _value(left: list[str], flags: tuple[str, ...]) -> str | None:
+    """Take `--flag VALUE`, `--flag=VALUE` or `-fVALUE` off left; None if neither."""
+    for flag in flags:
+        if left[0] == flag and len(left) > 1:
+            del left[0]
+            return left.pop(0)
+        glue = flag + "=" if flag.startswith("--") else flag
+        if left[0].startswith(glue) and left[0] != flag:
+            return left.pop(0)[len(glue) :]
+    return None
+
+
+def _plan(home: str, operands: list[str], fields: dict[str, str]) -> Plan | None:
+    """The plan of these operands and options; None where one is missing or odd."""
+    if not 1 <= len(operands) <= 2 or (len(operands) == 2 and "file" in fields):
+        return None
+    plan = Plan(home, operands[0], operands[1] if len(operands) == 2 else None)
+    for field, value in fields.items():
+        if field == "as_json":
+            plan.as_json = True
+        elif field == "timeout":
+            if not (value.isascii() and value.isdecimal()):
+                return None
+            plan.timeout = float(value)
+        else:
+            setattr(plan, field, value)
+    return plan if plan.wait_for in ("", *RUNGS) else None

@@ -1,0 +1,47 @@
+"""Where results go: stdout, as a table, as tabbed lines or as JSON.
+
+Owns the choice by what stdout is; homi.render owns the forms.
+"""
+
+import sys
+from collections.abc import Sequence
+
+from homi import render
+from homi.cli.fast import load
+from homi.render import Cell
+
+
+def terminal() -> bool:
+    """Whether a person looks at stdout."""
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
+def line(text: str) -> None:
+    """One line of result, at once, in UTF-8 whatever the locale."""
+    raw((text + "\n").encode("utf-8", "backslashreplace"))
+
+
+def raw(data: bytes) -> None:
+    """Bytes of result as they are, flushed: what returns here was written."""
+    if sys.stdout is not None:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+
+
+def note(text: str) -> None:
+    """What a person should know beside the result, on stderr."""
+    print(f"homi: {text}", file=sys.stderr, flush=True)
+
+
+def json_line(value: object) -> None:
+    """One JSON object on one line."""
+    line(render.json_line(value, plain=terminal()))
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> None:
+    """Aligned under a head on a terminal; elsewhere tabbed lines without one."""
+    if terminal():
+        load("homi.cli.screen", "draw", columns, rows)
+    elif rows:
+        line("\n".join(render.tabbed(row) for row in rows))

@@ -1,0 +1,239 @@
+"""One message on its way to the daemon: its text, its bytes, its answer.
+
+Owns what `homi send` does, by whichever parser it was asked for.  Part of the
+fast path: standard library only, and of it only what costs nothing to import.
+homi-send(1) is the page.
+"""
+
+import os
+import sys
+import time
+from _json import encode_basestring as quote
+
+from homi.dial import SUN_PATH_MAX, Absent, Dial, Json, Late, Lost
+from homi.errors import BadMessage, HomiError, NoInput, NotReached, StorageFailed, Usage
+
+MAX_TEXT_CHARS = 1_048_576  # homi.config has the reason; a test keeps them equal
+MAX_TEXT_BYTES = 4 << 20
+COUNTED_MAX = 64 << 20  # bytes of a refused text that are read to tell its size
+RUNGS = ("spooled", "stored", "relayed", "offered", "seen", "answered")
+WAIT_DEFAULT = 60.0  # s for --wait-for: the call of an agent must come back by itself
+REDIAL = 0.2  # s between tries to reach a daemon that went away in a wait
+
+
+class Plan:
+    """One send as it was asked for; the id is minted before the first try."""
+
+    __slots__ = (
+        "as_json",
+        "body",
+        "file",
+        "home",
+        "id",
+        "key",
+        "reply_to",
+        "sender",
+        "text",
+        "timeout",
+        "to",
+        "wait_for",
+    )
+
+    def __init__(self, home: str, to: str, text: str | None) -> None:
+        """text is the operand: None when there was none, - for standard input."""
+        self.home = home
+        self.to = to
+        self.text = text
+        self.body: str | None = None  # the text itself, once it was read
+        self.id = mint()
+        self.sender = ""
+        self.reply_to = ""
+        self.key = ""
+        self.file = ""
+        self.wait_for = ""
+        self.timeout = WAIT_DEFAULT
+        self.as_json = False
+
+
+def root(home: str) -> str:
+    """The state root, by the rules of homi.paths."""
+    if chosen := home or os.environ.get("HOMI_HOME"):
+        return os.path.abspath(os.path.expanduser(chosen))
+    base = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    return os.path.join(base, "homi")
+
+
+def socket_path(home: str) -> str | None:
+    """The control socket; None where its path is too long, so that it is elsewhere."""
+    path = os.path.join(root(home), "homi.sock")
+    return path if len(os.fsencode(path)) <= SUN_PATH_MAX else None
+
+
+def mint() -> str:
+    """A fresh UUIDv7, as homi.ids has it: milliseconds, then 74 random bits."""
+    bits = (time.time_ns() // 1_000_000) & ((1 << 48) - 1)
+    value = bits << 80 | int.from_bytes(os.urandom(10), "big")
+    value = value & ~(0xF << 76) | 7 << 76
+    text = f"{value & ~(3 << 62) | 2 << 62:032x}"
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+def deliver(plan: Plan, path: str) -> int:
+    """Send, wait if asked to, say how far it got; the status.  Absent: no daemon."""
+    if plan.body is None:
+        plan.body = read_text(plan)
+    report = _submit(plan, path)
+    failure: HomiError | None = None
+    if plan.wait_for and plan.wait_for != report["rung"]:
+        try:
+            report |= _await(plan, path, str(report["to"]))
+        except NotReached as error:
+            failure = error
+    announce(plan, report)
+    if failure is not None:
+        raise failure
+    return 0
+
+
+def announce(plan: Plan, report: Json) -> None:
+    """The result on stdout: the rung it reached, its id, where it is."""
+    if plan.as_json:
+        line = "{" + ",".join(f'"{k}":{_json(v)}' for k, v in report.items()) + "}"
+    else:
+        # Eight digits on a terminal: which shorter ones are in use is not known here.
+        shown = plan.id[24:32] if sys.stdout.isatty() else plan.id
+        line = f"{report['rung']} {shown} to {report['to']}"
+        if report["duplicate"]:
+            line += " (already)"
+    print(line, flush=True)
+
+
+def read_text(plan: Plan) -> str:
+    """The text from the operand, the file or standard input; 65 where it cannot be."""
+    if plan.file and plan.file != "-":
+        try:
+            fd = os.open(plan.file, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                data = _read(fd)
+            finally:
+                os.close(fd)
+        except OSError as error:
+            raise NoInput(f"cannot read {plan.file}: {error.strerror}") from None
+    elif plan.file or plan.text in (None, "-"):
+        data = _read(0)
+        if not data and not plan.file and plan.text is None:
+            raise Usage("no text", hint="homi send NAME TEXT, or the text on stdin")
+    else:
+        data = os.fsencode(plan.text or "")
+    return _decoded(data)
+
+
+def compose(plan: Plan, sender: str) -> str:
+    """msg as the daemon itself would encode it, so that its strict reader is quick."""
+    fields = [
+        f'"id":{quote(plan.id)},"from":{quote(sender)},"to":{quote(plan.to)}',
+        f'"text":{quote(plan.body or "")}',
+    ]
+    if plan.reply_to:
+        fields.append(f'"kind":"reply","reply_to":{quote(plan.reply_to)}')
+    return "{" + ",".join(fields) + "}"
+
+
+def _read(fd: int) -> bytes:
+    """All of fd, or so much as shows that it is too much."""
+    parts, size = [], 0
+    while size <= COUNTED_MAX and (data := os.read(fd, 1 << 20)):
+        size += len(data)
+        if size <= MAX_TEXT_BYTES:
+            parts.append(data)
+    if size > MAX_TEXT_BYTES:
+        over = "over " if size > COUNTED_MAX else ""
+        raise BadMessage(
+            f"the text has {over}{size} bytes, the limit is {MAX_TEXT_BYTES}",
+            reason="too-large",
+        )
+    return b"".join(parts)
+
+
+def _decoded(data: bytes) -> str:
+    """data as text within the limits; else BadMessage with the measured fact."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        byte = data[error.start]
+        raise BadMessage(
+            f"the text is not UTF-8: byte 0x{byte:02x} at offset {error.start}"
+        ) from None
+    if not text:
+        raise BadMessage("the text is empty")
+    if len(text) > MAX_TEXT_CHARS:
+        raise BadMessage(
+            f"the text has {len(text)} characters, the limit is {MAX_TEXT_CHARS}",
+            reason="too-large",
+        )
+    return text
+
+
+def _submit(plan: Plan, path: str) -> Json:
+    """The daemon's report; a lost connection is tried once more with the same id."""
+    for last in (False, True):
+        try:
+            return _send(plan, Dial(path))
+        except Lost as error:
+            if last or isinstance(error, Late):
+                raise StorageFailed(
+                    f"{error.text}: not known to be stored",
+                    hint=f"homi trace {plan.id} tells; with --key a repeat is safe",
+                ) from error
+    raise AssertionError
+
+
+def _send(plan: Plan, dial: Dial) -> Json:
+    """What the daemon says of the message on this connection."""
+    sender = plan.sender or dial.welcome.get("name")
+    if not sender:
+        raise Usage(
+            "neither a session nor a person at a terminal is calling, so who writes?",
+            hint="--from NAME, one of homi ls",
+        )
+    msg = compose(plan, str(sender))
+    done = dial.ask(f'{{"verb":"send","i":1,"msg":{msg}}}\n'.encode())
+    return {
+        "id": plan.id,
+        "rung": done.get("rung", "stored"),
+        "to": done.get("to") or plan.to,
+        "seq": done.get("seq", 0),
+        "duplicate": done.get("duplicate", False),
+    }
+
+
+def _await(plan: Plan, path: str, place: str) -> Json:
+    """The rung it reached, at least the one asked for; NotReached (75) if not in time.
+
+    A daemon that goes away is asked again while there is time: nothing is lost by it.
+    """
+    deadline = time.monotonic() + plan.timeout
+    while True:
+        left = max(0.0, deadline - time.monotonic())
+        try:
+            dial = Dial(path)
+            dial.settimeout(left + 10)
+            done = dial.ask(
+                f'{{"verb":"await","i":2,"name":{quote(place)},"id":{quote(plan.id)},'
+                f'"rung":{quote(plan.wait_for)},"timeout":{left:.3f}}}\n'.encode()
+            )
+            return {"rung": done.get("rung", plan.wait_for)}
+        except (Absent, Lost) as error:
+            if time.monotonic() + REDIAL >= deadline:
+                raise NotReached(
+                    f"not known to be {plan.wait_for}: {error.text}",
+                    hint=f"it is stored; do not send it again (homi trace {plan.id})",
+                ) from error
+            time.sleep(REDIAL)
+
+
+def _json(value: object) -> str:
+    """A value of a report as JSON."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return quote(value) if isinstance(value, str) else str(value)

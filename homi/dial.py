@@ -1,0 +1,153 @@
+"""The control socket from the caller's side: one line out, one answer back.
+
+Owns connecting, the hello and the reading of answers, by bare socket and JSON
+calls: `homi send` starts in the time of an empty Python program because nothing
+heavier stands here.  Knows no verb but hello.  homi-protocol(7) is the format.
+"""
+
+import _socket
+import os
+import sys
+from _json import make_scanner
+
+from homi import __version__
+from homi.errors import HomiError, Unavailable, VersionMismatch, from_wire
+
+PROTOCOL = 1  # homi.requests.PROTOCOL; a test keeps the two equal
+SUN_PATH_MAX = 107 if sys.platform.startswith("linux") else 103  # homi.paths has why
+ANSWER_TIMEOUT = 60.0  # s: a full ring makes the daemon wait for its disk
+
+Json = dict[str, object]
+
+
+class Absent(Unavailable):
+    """Nobody listens at the control socket: the daemon is not running."""
+
+
+class Lost(Unavailable):
+    """The connection ended before the answer: whether it was done is not known."""
+
+
+class Late(Lost):
+    """No answer came in time; the daemon may still be at it."""
+
+
+class Dial:
+    """One blocking connection; the end of the process closes it as well as close()."""
+
+    def __init__(self, path: str, timeout: float | None = ANSWER_TIMEOUT) -> None:
+        """Connect and say hello; Absent where nobody listens, 76 on a version."""
+        self._rest = b""
+        self._socket = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+        self._socket.settimeout(timeout)
+        self._connect(path)
+        hello = f'{{"verb":"hello","v":{PROTOCOL},"software":"homi {__version__}"}}\n'
+        self.welcome = self.ask(hello.encode())
+        if self.welcome.get("v") != PROTOCOL:
+            raise VersionMismatch(
+                f"the daemon speaks protocol {self.welcome.get('v')},"
+                f" this homi {PROTOCOL}",
+                hint="stop the daemon and start it again with this homi",
+            )
+
+    def ask(self, line: bytes) -> Json:
+        """What the daemon answered to line; its error as one of homi.errors."""
+        try:
+            self._sendall(line)
+            answer = decode(self._line())
+        except TimeoutError:
+            raise Late("the daemon gave no answer in time") from None
+        except OSError as error:
+            raise Lost(f"connection to the daemon lost: {error.strerror}") from error
+        failure = answer.get("error")
+        if isinstance(failure, dict):
+            raise _failure(failure)
+        done = answer.get("ok")
+        if not isinstance(done, dict):
+            raise VersionMismatch("the daemon gave an answer this homi cannot read")
+        return done
+
+    def settimeout(self, seconds: float | None) -> None:
+        """How long ask() waits for an answer from now on; None waits for ever."""
+        self._socket.settimeout(seconds)
+
+    def close(self) -> None:
+        """End the connection; harmless when it has ended."""
+        self._socket.close()
+
+    def _connect(self, path: str) -> None:
+        """Connect to path, and make sure that who listens is of our own uid."""
+        try:
+            self._socket.connect(path)
+        except (FileNotFoundError, ConnectionRefusedError):
+            raise Absent(
+                f"no daemon answers at {path}", hint="homi start starts it"
+            ) from None
+        except OSError as error:
+            why = error.strerror or "no answer in time"
+            raise Unavailable(f"cannot connect to {path}: {why}") from error
+        if (uid := self._peer_uid()) != os.geteuid():
+            raise Unavailable(
+                f"who listens at {path} is uid {uid}, not {os.geteuid()}",
+                hint="name a folder of your own in HOMI_HOME",
+            )
+
+    def _peer_uid(self) -> int:
+        """The uid at the other end; our own where the system does not tell."""
+        option = getattr(_socket, "SO_PEERCRED", None)
+        if option is None:
+            return os.geteuid()
+        raw = self._socket.getsockopt(_socket.SOL_SOCKET, option, 12)
+        return int.from_bytes(raw[4:8], sys.byteorder)
+
+    def _sendall(self, line: bytes) -> None:
+        """Write line, unless the other end closes over it: it may have said why."""
+        try:
+            self._socket.sendall(line)
+        except (BrokenPipeError, ConnectionResetError):
+            return
+
+    def _line(self) -> bytes:
+        """The next whole line."""
+        parts = [self._rest]
+        while b"\n" not in parts[-1]:
+            data = self._socket.recv(1 << 16)
+            if not data:
+                raise Lost("the daemon closed the connection before it answered")
+            parts.append(data)
+        line, _, self._rest = b"".join(parts).partition(b"\n")
+        return line
+
+
+class _Plain:
+    """What the C scanner of json asks its decoder for: the defaults."""
+
+    strict = True
+    object_hook = None
+    object_pairs_hook = None
+    parse_float = float
+    parse_int = int
+    parse_constant = float
+
+
+def decode(line: bytes) -> Json:
+    """The JSON object in line; VersionMismatch (76) where it is none."""
+    try:
+        # The scanner reads the attributes of any object, whatever its stub says.
+        scan = make_scanner(_Plain)  # type: ignore[arg-type]
+        value, _end = scan(line.decode(), 0)
+    except (ValueError, StopIteration, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise VersionMismatch("the daemon gave an answer this homi cannot read")
+    return value
+
+
+def _failure(fields: Json) -> HomiError:
+    """The error an answer names."""
+    return from_wire(
+        str(fields.get("code", "")),
+        str(fields.get("text", "")),
+        str(fields.get("hint", "")),
+        str(fields.get("reason") or ""),
+    )

@@ -1,0 +1,76 @@
+"""How homi writes things down for people: ids, ages, times, cells, JSON lines.
+
+Owns the forms; writes nowhere.  All text of others passes through homi.visible.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from homi.envelope import SessionRef
+from homi.visible import visible, visible_lines
+
+SHORTEST = 4  # digits of an id: fewer say nothing
+_UNITS = ((86_400, "d"), (3_600, "h"), (60, "m"), (1, "s"))
+
+Cell = str | int | float | None
+
+
+def age(seconds: float) -> str:
+    """A span in its largest unit: 7s, 12m, 3h, 5d; never negative."""
+    left = max(0, int(seconds))
+    size, unit = next((pair for pair in _UNITS if left >= pair[0]), _UNITS[-1])
+    return f"{left // size}{unit}"
+
+
+def short_ids(ids: Iterable[str], among: Iterable[str]) -> dict[str, str]:
+    """For each id the shortest unique prefix of its last part among all of them."""
+    every = sorted({_tail(known) for known in among} | {_tail(known) for known in ids})
+    place = {tail: at for at, tail in enumerate(every)}
+    return {wanted: _unique(every, place[_tail(wanted)]) for wanted in ids}
+
+
+def session(ref: SessionRef | None) -> str:
+    """Which process, in a few characters: pid and the start of the conversation."""
+    if ref is None:
+        return ""
+    return f"pid {ref.pid}" + (f" ({ref.id[:8]})" if ref.id else "")
+
+
+def cell(value: Cell) -> str:
+    """One cell of a table: on one line, nothing in it that a terminal acts on."""
+    return "" if value is None else visible(str(value)).replace("\t", "\\t")
+
+
+def tabbed(row: Sequence[Cell]) -> str:
+    """A row for other programs: cells with a tab between, a - where one is empty."""
+    return "\t".join(cell(value) or "-" for value in row)
+
+
+def body(text: str) -> str:
+    """A message's text for a terminal: line by line, all else escaped."""
+    return "\n".join(visible_lines(text)) + "\n"
+
+
+def json_line(value: object, *, plain: bool) -> str:
+    """value as JSON on one line; plain: in ASCII alone, for a terminal."""
+    built = msgspec.to_builtins(value)
+    if not plain:
+        return msgspec.json.encode(built).decode()
+    return json.dumps(built, separators=(",", ":")).replace("\x7f", "\\u007f")
+
+
+def _tail(message: str) -> str:
+    """The last part of an id, where nearly all its chance stands."""
+    return message.rpartition("-")[2]
+
+
+def _unique(every: list[str], at: int) -> str:
+    """The shortest prefix of every[at] that no neighbour in sorted order shares."""
+    tail = every[at]
+    around = every[max(0, at - 1) : at] + every[at + 1 : at + 2]
+    for length in range(SHORTEST, len(tail)):
+        if not any(other.startswith(tail[:length]) for other in around):
+            return tail[:length]
+    return tail
