@@ -1,0 +1,84 @@
+"""Binding a private unix socket: no window, no stranger's file touched.
+
+Owns the checks of the folder, the probe of what stands at the path and the mode
+of the new file.  Knows nothing of who connects.  homi-protocol(7) has the rules.
+"""
+
+import contextlib
+import errno
+import os
+import socket
+import stat
+
+from homi.errors import CannotCreate
+
+BACKLOG = 512  # keeps names listed while the loop is busy: the kernel takes probes
+
+Identity = tuple[int, int]  # device and inode of a socket file
+
+
+def bind_private(path: str) -> socket.socket:
+    """A listening socket at path, 0600 from its first moment, close-on-exec.
+
+    A dead socket of ours at that place is removed; whatever else stands there
+    is left alone and is a CannotCreate (73).
+    """
+    clear(path)
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    sock.setblocking(False)
+    before = os.umask(0o177)
+    try:
+        sock.bind(path)
+        sock.listen(BACKLOG)
+    except OSError as error:
+        sock.close()
+        raise CannotCreate(f"cannot bind {path}: {error.strerror}") from error
+    finally:
+        os.umask(before)
+    return sock
+
+
+def identity(path: str) -> Identity | None:
+    """Which file stands at path, not followed; None where there is none."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def unlink_own(path: str, own: Identity | None) -> None:
+    """Remove the socket file, unless another one has taken its place."""
+    if own is not None and identity(path) == own:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+
+
+def answers(path: str) -> bool:
+    """Whether someone listens at path; one connect, which the kernel answers."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.setblocking(False)
+        # A full backlog (EAGAIN) belongs to a listener too.
+        return probe.connect_ex(path) in (0, errno.EAGAIN)
+
+
+def clear(path: str) -> None:
+    """Make room at path by removing a dead socket of ours; 73 for anything else."""
+    try:
+        found = os.lstat(path)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise CannotCreate(f"cannot look at {path}: {error.strerror}") from error
+    if not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.getuid():
+        raise CannotCreate(
+            f"{path} is in the way and is no socket of ours", hint=f"look at {path}"
+        )
+    if answers(path):
+        raise CannotCreate(
+            f"another process listens on {path}", hint=f"ss -xlp | grep {path}"
+        )
+    try:
+        os.unlink(path)
+    except OSError as error:
+        raise CannotCreate(f"cannot remove {path}: {error.strerror}") from error
