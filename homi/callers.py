@@ -1,9 +1,17 @@
-"""Who calls: the class and the default sender of a connection's other end."""
+"""Who calls: the class and the default sender of a connection's other end.
+
+Owns the order of the proofs: ancestors, then variables, then the terminal.  It
+guards against accident between processes of one user, not against an enemy;
+homi-overview(7) says so.
+"""
+
+import os
 
 import msgspec
 
-from homi.address import Name
+from homi.address import OWNER, Name
 from homi.owners import Owners
+from homi.peers import process
 from homi.requests import CallerClass
 from homi.sessions import Session, Sessions
 
@@ -21,5 +29,41 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
 def classify(
     pid: int, uid: int, sessions: Sessions, owners: Owners | None = None
 ) -> Caller:
-    """The class of the process: its ancestors first, then variables and terminal."""
-    raise NotImplementedError
+    """The class of the process: its ancestors first, then variables and terminal.
+
+    Whatever cannot be read proves nothing: such a caller is a service.
+    """
+    session = session_above(pid, sessions)
+    if session is not None:
+        return Caller(
+            caller=CallerClass.SESSION,
+            uid=uid,
+            pid=pid,
+            session=session,
+            name=default_name(session, owners),
+        )
+    if uid == os.getuid() and is_person(pid):
+        return Caller(caller=CallerClass.PERSON, uid=uid, pid=pid, name=OWNER)
+    return Caller(caller=CallerClass.SERVICE, uid=uid, pid=pid)
+
+
+def session_above(pid: int, sessions: Sessions) -> Session | None:
+    """The live session that is the process or the nearest of its ancestors."""
+    for each in process.ancestors(pid):
+        session = sessions.by_pid(each)
+        # A pid alone proves nothing: the session may have ended a moment ago.
+        if session is not None and process.alive(each, session.start):
+            return session
+    return None
+
+
+def is_person(pid: int) -> bool:
+    """Whether someone sits before it: a terminal, and no agent's variables."""
+    return process.agent_variables(pid) is False and process.has_terminal(pid)
+
+
+def default_name(session: Session, owners: Owners | None) -> Name | None:
+    """What a session's mail is from when it does not say: the one claimed name it
+    owns, else its own name folded."""
+    owned = [] if owners is None else owners.names_of(session.ref)
+    return owned[0] if len(owned) == 1 else session.address

@@ -101,29 +101,34 @@ class FolderWatch:
                 self._replace(folder)
 
     def _readable(self) -> None:
-        """Sort the events at hand by folder, then tell each folder once."""
-        if self._inotify is None:
-            return
+        """Take the events at hand, then tell each folder once."""
         names: dict[str, dict[str, None]] = {}
         lost: set[str] = set()
-        for event in self._inotify.read():
+        for event in [] if self._inotify is None else self._inotify.read():
             if event.mask & inotify.OVERFLOW:
                 lost.update(self._folders)
-            for folder, watch in self._watches.items():
-                if watch.wd != event.wd:
-                    continue
-                if watch.tells_of_itself(event, folder):
-                    lost.add(folder)
-                elif watch.path == folder:
-                    seen = names.setdefault(folder, {})
-                    seen.pop(event.name, None)
-                    seen[event.name] = None
+            self._sort(event, names, lost)
         for folder in self._folders:
             if folder in lost:
                 self._replace(folder)
                 self._changed(folder, None)
             elif folder in names:
                 self._changed(folder, list(names[folder]))
+
+    def _sort(
+        self, event: inotify.Event, names: dict[str, dict[str, None]], lost: set[str]
+    ) -> None:
+        """Note the event for each folder it is about."""
+        for folder, watch in self._watches.items():
+            if watch.wd != event.wd:
+                continue
+            if watch.tells_of_itself(event, folder):
+                lost.add(folder)
+            elif watch.path == folder:
+                # To the end: names come in order of their last event.
+                seen = names.setdefault(folder, {})
+                seen.pop(event.name, None)
+                seen[event.name] = None
 
     def _place(self, folder: str) -> None:
         """Watch folder, or the nearest parent that exists; nothing when none can be."""

@@ -1,11 +1,29 @@
-"""Claims, generations and the reply desk: which names are ours."""
+"""Claims, generations and the reply desk: which names are ours.
 
+Owns names.json and the numbers of sockets and records.  Knows nothing of which
+session has a name.  homi-mailbox(5) lists the fields, homi-address(7) the grammar.
+"""
+
+import os
+import secrets
+import uuid
 from collections.abc import Callable
 
 import msgspec
 
-from homi.address import BUILT_IN, Name
+from homi import address as grammar
+from homi.address import BUILT_IN, OWNER, POSTMASTER, Name
+from homi.clock import rfc3339
+from homi.config import DESK_NUMBERS
 from homi.envelope import SessionRef
+from homi.errors import NoInput, NoSuchName, Usage
+from homi.store.lines import Finding
+from homi.store.state import StateFile
+
+# Above every pid a system can have, and a canonical decimal of 12 digits: a record
+# of that number is never taken for a process's, a socket's path stays short.
+NUMBER_LOW = 10**11
+NUMBER_HIGH = 9 * 10**11
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -25,6 +43,29 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.name in BUILT_IN
 
 
+class Released(msgspec.Struct, frozen=True):
+    """What outlives a claim: a new one gets the same number and a higher generation."""
+
+    number: int
+    generation: int
+
+
+class Desk(msgspec.Struct, frozen=True):
+    """A number that stands for a sender without a claimed name."""
+
+    address: str
+    used: float = 0.0  # wall seconds, as of the last save
+
+
+class State(msgspec.Struct, kw_only=True):
+    """The whole of names.json."""
+
+    instance: str
+    claims: dict[str, Claim] = {}
+    released: dict[str, Released] = {}
+    desk: dict[int, Desk] = {}
+
+
 Subscriber = Callable[[Name, Claim | None], None]
 DeskSubscriber = Callable[[int, str | None], None]
 
@@ -32,63 +73,207 @@ DeskSubscriber = Callable[[int, str | None], None]
 class Names:
     """What names.json holds.  Each change is on disk before its call returns."""
 
-    instance: str  # hex id of this state root; the record domain is homi:<instance>
+    def __init__(self, file: StateFile[State]) -> None:
+        """Load the file, and save what a first start mints: the instance and the
+        numbers of the built-ins.  findings: what was unreadable."""
+        found, findings = file.load()
+        self.findings: list[Finding] = findings
+        self._file = file
+        self._subscribers: list[Subscriber] = []
+        self._desk_subscribers: list[DeskSubscriber] = []
+        self._state = found or State(instance=secrets.token_hex(8))
+        self._used = {n: entry.used for n, entry in self._state.desk.items()}
+        self._desk_of = {e.address: n for n, e in self._state.desk.items()}
+        missing = [n for n in (OWNER, POSTMASTER) if n not in self._state.claims]
+        if missing or found is None:
+            claims = dict(self._state.claims)
+            for name in missing:
+                claims[name] = self._mint(name, 0, None)
+            self._save(claims=claims)
+
+    @property
+    def instance(self) -> str:
+        """The hex id of this state root, minted once."""
+        return self._state.instance
 
     @property
     def domain(self) -> str:
-        """The pidDomain of our records."""
-        raise NotImplementedError
+        """The pidDomain of our records; two state roots never have the same."""
+        return f"homi:{self.instance}"
 
     def get(self, name: str) -> Claim | None:
         """The claim or built-in of that name."""
-        raise NotImplementedError
+        return self._state.claims.get(name)
 
     def require(self, name: str) -> Claim:
         """The claim or built-in of that name; NoSuchName (67) with the nearest."""
-        raise NotImplementedError
+        claim = self.get(name)
+        if claim is None:
+            near = self.nearest(name)
+            hint = f"did you mean {near}?" if near else "homi ls shows the names here"
+            raise NoSuchName(f"no name {grammar.show(name)} on this device", hint=hint)
+        return claim
 
     def all(self) -> list[Claim]:
         """Every claim by name, the built-ins (see Claim.built_in) among them."""
-        raise NotImplementedError
+        return [self._state.claims[name] for name in sorted(self._state.claims)]
 
     def nearest(self, text: str) -> str | None:
         """The claimed name closest to text, None when nothing is close."""
-        raise NotImplementedError
-
-    def claim(self, name: str, cwd: str | None, now: float) -> tuple[Claim, bool]:
-        """Make name ours; False: it was already.  now is wall seconds.
-        Usage (64) for a bad or reserved name, NoInput (66) when cwd is no folder."""
-        raise NotImplementedError
-
-    def release(self, name: str) -> Claim:
-        """End a claim; NoSuchName (67), Usage (64) for a built-in."""
-        raise NotImplementedError
-
-    def bind(self, name: str, ref: SessionRef | None) -> Claim:
-        """Keep which session a person gave the name to."""
-        raise NotImplementedError
+        return grammar.nearest(text, self._state.claims)
 
     def by_number(self, number: int) -> Claim | None:
         """The claim or built-in that has this number."""
-        raise NotImplementedError
+        for claim in self._state.claims.values():
+            if claim.number == number:
+                return claim
+        return None
+
+    def claim(self, name: str, cwd: str | None, now: float) -> tuple[Claim, bool]:
+        """Make name ours; False: it was already, and a cwd given now counts from now.
+
+        now is wall seconds.  Usage (64) for a bad or reserved name, NoInput (66) when
+        cwd is no folder.
+        """
+        wanted = grammar.parse_claimable(name)
+        folder = None if cwd is None else _real_folder(cwd)
+        claim = self.get(wanted)
+        if claim is None:
+            claim = self._mint(wanted, now, folder)
+            self._put(claim)
+            return claim, True
+        if folder is not None and folder != claim.cwd:
+            claim = msgspec.structs.replace(claim, cwd=folder)
+            self._put(claim)
+        return claim, False
+
+    def release(self, name: str) -> Claim:
+        """End a claim, and return it as it was; its mailbox is not touched.
+
+        NoSuchName (67), Usage (64) for a built-in.
+        """
+        claim = self.require(name)
+        if claim.built_in:
+            raise Usage(f"{claim.name} cannot be released")
+        claims = dict(self._state.claims)
+        del claims[claim.name]
+        released = dict(self._state.released)
+        released[claim.name] = Released(claim.number, claim.generation)
+        self._save(claims=claims, released=released)
+        self._tell(claim.name, None)
+        return claim
+
+    def bind(self, name: str, ref: SessionRef | None) -> Claim:
+        """Keep which session a person gave the name to; Usage (64) for a built-in."""
+        claim = self.require(name)
+        if claim.built_in:
+            raise Usage(f"{claim.name} belongs to no session")
+        claim = msgspec.structs.replace(claim, bound=ref)
+        self._put(claim)
+        return claim
 
     def desk(self, address: str, now: float) -> int:
-        """The desk number that stands for a sender's address; allotted once, the
-        least recently used is retired beyond 1,024."""
-        raise NotImplementedError
+        """The desk number that stands for a sender's address; now is wall seconds.
+
+        Allotted once and saved; beyond 1,024 the least recently used is retired and
+        its number never used again.  Of a use alone only the memory is kept until
+        the next save: an outdated order costs an old number, never a wrong one.
+        """
+        number = self._desk_of.get(address)
+        if number is None:
+            return self._allot(address, now)
+        self._used[number] = now
+        return number
 
     def desk_address(self, number: int) -> str | None:
         """The address behind a desk number; None: it was retired or never was."""
-        raise NotImplementedError
+        entry = self._state.desk.get(number)
+        return None if entry is None else entry.address
 
     def desk_numbers(self) -> dict[int, str]:
         """Every desk number in use with its address."""
-        raise NotImplementedError
+        return {number: entry.address for number, entry in self._state.desk.items()}
 
     def subscribe(self, callback: Subscriber) -> None:
         """Call back after each claim, change or release (None), in order."""
-        raise NotImplementedError
+        self._subscribers.append(callback)
 
     def subscribe_desk(self, callback: DeskSubscriber) -> None:
         """Call back after a desk number was allotted, or retired (None)."""
-        raise NotImplementedError
+        self._desk_subscribers.append(callback)
+
+    def _allot(self, address: str, now: float) -> int:
+        """A new desk number, and the retirement that makes room for it."""
+        number = self._number()
+        used = self._used | {number: now}
+        keep = sorted(used, key=used.__getitem__, reverse=True)[:DESK_NUMBERS]
+        retired = [n for n in used if n not in keep]
+        desk = {n: Desk(a, used[n]) for n, a in self.desk_numbers().items()}
+        desk[number] = Desk(address, now)
+        for gone in retired:
+            del desk[gone]
+        self._save(desk=desk)
+        self._used = {n: entry.used for n, entry in desk.items()}
+        self._desk_of = {entry.address: n for n, entry in desk.items()}
+        for gone in retired:
+            self._tell_desk(gone, None)
+        self._tell_desk(number, address)
+        return number
+
+    def _mint(self, name: Name, now: float, cwd: str | None) -> Claim:
+        """A claim that was not there; number and generation go on from a released."""
+        before = self._state.released.get(name)
+        return Claim(
+            name=name,
+            number=self._number() if before is None else before.number,
+            generation=1 if before is None else before.generation + 1,
+            at=rfc3339(now),
+            session_id=str(uuid.uuid4()),
+            cwd=cwd,
+        )
+
+    def _number(self) -> int:
+        """A number nobody has or had; eight in ten million million are free."""
+        state = self._state
+        taken = {claim.number for claim in state.claims.values()}
+        taken.update(entry.number for entry in state.released.values())
+        taken.update(state.desk)
+        while True:
+            number = NUMBER_LOW + secrets.randbelow(NUMBER_HIGH - NUMBER_LOW)
+            if number not in taken:
+                return number
+
+    def _put(self, claim: Claim) -> None:
+        """Save one claim and tell it; a released one of that name ends."""
+        claims = {**self._state.claims, claim.name: claim}
+        released = dict(self._state.released)
+        released.pop(claim.name, None)
+        self._save(claims=claims, released=released)
+        self._tell(claim.name, claim)
+
+    def _save(self, **changes: object) -> None:
+        """Let the file, then the memory, hold the change; StorageFailed (74) leaves
+        both as they were."""
+        state = msgspec.structs.replace(self._state, **changes)
+        self._file.save(state)
+        self._state = state
+
+    def _tell(self, name: Name, claim: Claim | None) -> None:
+        """Tell every subscriber, in order of subscription."""
+        for callback in self._subscribers:
+            callback(name, claim)
+
+    def _tell_desk(self, number: int, address: str | None) -> None:
+        """Tell every desk subscriber, in order of subscription."""
+        for callback in self._desk_subscribers:
+            callback(number, address)
+
+
+def _real_folder(cwd: str) -> str:
+    """The real path of a folder a claim is bound to."""
+    if not os.path.isabs(cwd):
+        raise Usage(f"folder {grammar.show(cwd)} is not an absolute path")
+    real = os.path.realpath(cwd)
+    if not os.path.isdir(real):
+        raise NoInput(f"no folder {grammar.show(cwd)}")
+    return real

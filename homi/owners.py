@@ -1,10 +1,16 @@
-"""Which live session has a claimed name now, and who must be told."""
+"""Which live session has a claimed name now, and who must be told.
 
+Owns the rule of ownership; holds no state but what follows from names and
+sessions, save who was first.  homi-address(7) states the rule.
+"""
+
+import os
 from collections.abc import Callable
 
 from homi.address import Name
 from homi.envelope import SessionRef
-from homi.names import Names
+from homi.errors import NoInput
+from homi.names import Claim, Names
 from homi.sessions import Session, Sessions
 
 Subscriber = Callable[[Name, Session | None, Session | None], None]
@@ -15,28 +21,121 @@ class Owners:
 
     def __init__(self, names: Names, sessions: Sessions) -> None:
         """Subscribes to both: build it before attaching sessions."""
+        self._names = names
+        self._sessions = sessions
+        self._owners: dict[Name, Session] = {}
+        self._subscribers: list[Subscriber] = []
+        for claim in names.all():
+            self._judge(claim.name)
+        names.subscribe(lambda name, _claim: self._judge(name))
+        sessions.subscribe(self._session)
 
     def owner(self, name: Name) -> Session | None:
         """The live session that has the name."""
-        raise NotImplementedError
+        return self._owners.get(name)
 
     def others(self, name: Name) -> list[Session]:
         """Live sessions that would own the name if its owner did not."""
-        raise NotImplementedError
+        claim = self._names.get(name)
+        if claim is None or claim.built_in:
+            return []
+        owner = self.owner(name)
+        return [s for s in self._fit(claim) if owner is None or s.pid != owner.pid]
 
     def unfit(self, name: Name) -> list[Session]:
         """Live sessions of that name that cannot own it: no socket, wrong folder."""
-        raise NotImplementedError
+        claim = self._names.get(name)
+        if claim is None or claim.built_in:
+            return self._sessions.by_address(name)
+        fit = {session.pid for session in self._fit(claim)}
+        owner = self.owner(name)
+        if owner is not None:
+            fit.add(owner.pid)
+        return [s for s in self._sessions.by_address(name) if s.pid not in fit]
 
     def names_of(self, ref: SessionRef) -> list[Name]:
-        """The claimed names that session owns."""
-        raise NotImplementedError
+        """The claimed names that session owns, by name."""
+        return sorted(
+            name
+            for name, owner in self._owners.items()
+            if owner.pid == ref.pid and owner.start == ref.start
+        )
 
     def take(self, name: str, ref: SessionRef) -> Session:
-        """Give the name to that live session while it lives; NoInput (66) if dead."""
-        raise NotImplementedError
+        """Give the name to that live session while it lives; NoInput (66) if it is
+        dead or has no socket.  A person's right: the caller has checked that."""
+        session = self._sessions.by_ref(ref)
+        if session is None or not session.can_own:
+            raise NoInput(f"no live session {ref.pid} that could take {name}")
+        self._names.bind(name, session.ref)
+        return session
 
     def subscribe(self, callback: Subscriber) -> None:
         """Call back with (name, old, new) when another session owns it, in order of
         subscription; a changed status or conversation of the same owner is not told."""
-        raise NotImplementedError
+        self._subscribers.append(callback)
+
+    def _session(self, old: Session | None, new: Session | None) -> None:
+        """A session's change may concern the names it has, had or was given."""
+        concerned: dict[Name, None] = {}
+        for session in (old, new):
+            if session is None:
+                continue
+            if session.address is not None:
+                concerned[session.address] = None
+            for claim in self._names.all():
+                if claim.bound is not None and _same(claim.bound, session):
+                    concerned[claim.name] = None
+        for name in concerned:
+            self._judge(name)
+
+    def _judge(self, name: Name) -> None:
+        """Find the owner anew; tell it when it is another process."""
+        old = self._owners.get(name)
+        new = self._choose(name, old)
+        if new is None:
+            self._owners.pop(name, None)
+        else:
+            self._owners[name] = new
+        if (old and old.pid, old and old.start) != (new and new.pid, new and new.start):
+            for callback in self._subscribers:
+                callback(name, old, new)
+
+    def _choose(self, name: Name, old: Session | None) -> Session | None:
+        """The bound session while it lives, else the present owner while it is fit,
+        else the first fit one."""
+        claim = self._names.get(name)
+        if claim is None or claim.built_in:
+            return None
+        if claim.bound is not None:
+            bound = self._sessions.by_ref(claim.bound)
+            if bound is not None and bound.can_own:
+                return bound
+        fit = self._fit(claim)
+        for session in fit:
+            if old is not None and (session.pid, session.start) == (old.pid, old.start):
+                return session
+        return fit[0] if fit else None
+
+    def _fit(self, claim: Claim) -> list[Session]:
+        """Live sessions that carry the name and may have it, the first one first."""
+        return [
+            session
+            for session in self._sessions.by_address(claim.name)
+            if session.can_own and _inside(session.cwd, claim.cwd)
+        ]
+
+
+def _same(ref: SessionRef, session: Session) -> bool:
+    """Whether ref names that process, whatever its conversation."""
+    return ref.pid == session.pid and ref.start == session.start
+
+
+def _inside(cwd: str, folder: str | None) -> bool:
+    """Whether cwd is folder or below it, by real paths; None: any will do."""
+    if folder is None:
+        return True
+    if not cwd:
+        return False
+    real = os.path.realpath(cwd)
+    return real == folder or real.startswith(folder.rstrip(os.sep) + os.sep)
