@@ -28,6 +28,7 @@ class Deferred(msgspec.Struct, frozen=True, tag=True):
 
     reason: Reason
     after: float
+    unclear: bool = False  # all was written, no verdict: the next try is a repeat
 
 
 class Refused(msgspec.Struct, frozen=True, tag=True):
