@@ -169,9 +169,9 @@ class Handler(BaseHTTPRequestHandler):
     def session(self, body: Json) -> str:
         """The session id a call belongs to."""
         if named := self.headers.get("x-claude-code-session-id"):
-            return named
+            return str(named)
         user = str((body.get("metadata") or {}).get("user_id") or "")
-        return (SESSION.findall(user) or [""])[-1]
+        return str((SESSION.findall(user) or [""])[-1])
 
     def message(self, body: Json) -> None:
         """Answer a model call by its step."""

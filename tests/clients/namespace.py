@@ -196,10 +196,8 @@ class Namespace:
         registry only where it believes to be on a person's machine."""
         script = (
             'set -e; r=$1; shift; mkdir -p "$r"; mount -t tmpfs none "$r"; '
-            "for d in /bin /lib /lib64 /sbin /usr /etc /dev /proc /sys /var /run /tmp "
-            '/root /home /work /opt; do t="$r$d"; [ -e "$d" ] || continue; '
-            'if [ -L "$d" ]; then cp -P "$d" "$t"; '
-            'else mkdir -p "$t"; mount --rbind "$d" "$t"; fi; done; '
+            'for d in /*; do t="$r$d"; if [ -L "$d" ]; then cp -P "$d" "$t"; '
+            'elif [ -d "$d" ]; then mkdir -p "$t"; mount --rbind "$d" "$t"; fi; done; '
             'w=$PWD; exec chroot "$r" /bin/sh -c \'cd "$0" && exec "$@"\' '
             '"$w" "$@"'
         )
