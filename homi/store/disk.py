@@ -83,7 +83,6 @@ def _full_sync(fd: int) -> None:
 class RealDisk:
     """The machine's own; the hot calls are the system's, without a wrapper."""
 
-    open = staticmethod(os.open)
     close = staticmethod(os.close)
     pwrite = staticmethod(os.pwrite)
     pread = staticmethod(os.pread)
@@ -93,6 +92,10 @@ class RealDisk:
     listdir = staticmethod(os.listdir)
     exists = staticmethod(os.path.lexists)
     sync = staticmethod(_full_sync if sys.platform == "darwin" else os.fdatasync)
+
+    def open(self, path: str, flags: int, mode: int = 0o600) -> int:
+        """os.open, but private unless told otherwise (its own default is 0777)."""
+        return os.open(path, flags, mode)
 
     def size(self, fd: int) -> int:
         """The length of the file, as fstat tells."""

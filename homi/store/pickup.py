@@ -28,7 +28,7 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class Spooled(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Spooled(msgspec.Struct, frozen=True, kw_only=True):
     """One submission as the client left it; intake believes none of it."""
 
     v: int = VERSION

@@ -5,6 +5,7 @@ that cannot be read.  Changes nothing on disk.  homi-mailbox(5) is the format.
 """
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -33,6 +34,7 @@ from homi.store.mailbox import Mailbox
 
 INBOX = "inbox.jsonl"
 LEDGER = "ledger.jsonl"
+_QUOTED = re.compile(r"'.*'", re.DOTALL)
 SEQ_MAX = 1 << 53  # beyond it a JSON reader elsewhere would round: no seq of ours
 
 
@@ -181,7 +183,8 @@ def _wrong(error: Exception) -> str:
         return "not UTF-8"
     if isinstance(error, RecursionError):
         return "nested too deep"
-    return "not a record: " + str(error).splitlines()[0] if str(error) else "no record"
+    # Of an unknown word of a closed list the decoder quotes the word.
+    return "not a record: " + _QUOTED.sub("'…'", str(error))
 
 
 def _read_from(disk: Disk, path: str, offset: int, length: int) -> bytes:
