@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
@@ -222,8 +221,8 @@ def _die_after(step: int, root: Path) -> None:
     """In a child: leave the second message, die in the middle of system calls."""
     left = [step]
 
-    def counted(real: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*args: Any, **more: Any) -> Any:
+    def counted(real: Callable[..., object]) -> Callable[..., object]:
+        def call(*args: object, **more: object) -> object:
             left[0] -= 1
             if left[0] == 0:
                 os._exit(1)
