@@ -1,0 +1,272 @@
+"""accept(): gate, commit, answer, hint, in that order, for every door."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from homi import ids
+from homi.address import Name
+from homi.clock import SystemClock
+from homi.config import QUOTA_PENDING, Config
+from homi.envelope import Kind, LedgerLine, MessageId, Msg, Rung, Via, encode
+from homi.names import Names, State
+from homi.owners import Owners
+from homi.postmaster import Postmaster, Result, Stamp, Submission
+from homi.sessions import Sessions
+from homi.store.disk import RealDisk
+from homi.store.mailbox import Item
+from homi.store.memory import MemoryStore
+from homi.store.quarantine import Quarantine
+from homi.store.state import StateFile
+
+CONTROL = Stamp(Via(door="control", uid=0, pid=1, verified=True))
+
+
+class Bench:
+    """A postmaster over the memory store, with what it told."""
+
+    def __init__(self, root: Path) -> None:
+        self.store = MemoryStore()
+        file = StateFile(str(root / "names.json"), RealDisk(), State)
+        self.names = Names(file)
+        self.names.claim("ada", None, 0.0)
+        self.names.claim("bob", None, 0.0)
+        sessions = Sessions([root / "claude"], SystemClock())
+        self.refused = root / "quarantine" / "refused.jsonl"
+        self.postmaster = Postmaster(
+            self.store,
+            self.names,
+            Owners(self.names, sessions),
+            sessions,
+            Quarantine(str(root), RealDisk()),
+            SystemClock(),
+            Config(device="mini"),
+        )
+        self.hints: list[tuple[Name, Item]] = []
+        self.postmaster.subscribe(lambda name, item: self.hints.append((name, item)))
+
+    async def send(
+        self, msg: Msg, stamp: Stamp = CONTROL, raw: bytes | None = None
+    ) -> Result:
+        got: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+        body = raw if raw is not None else encode(msg)
+        self.postmaster.accept(Submission(msg, body, stamp, msg.to, got.set_result))
+        async with asyncio.timeout(5):
+            return await got
+
+
+def letter(to: str = "bob", text: str = "hello", **fields: object) -> Msg:
+    fields.setdefault("id", ids.new())
+    return Msg(from_="ada", to=to, text=text, **fields)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Callable[..., None]:
+    """Run a scenario over a fresh bench."""
+
+    def runner(scenario: Callable[[Bench], object]) -> None:
+        async def main() -> None:
+            await scenario(Bench(tmp_path))  # type: ignore[misc]
+
+        asyncio.run(main())
+
+    return runner
+
+
+def test_what_is_answered_kept_stands_in_the_inbox_with_its_bytes(
+    run: Callable[..., None],
+) -> None:
+    """The answer, the line and the hint agree on the seq."""
+
+    async def scenario(bench: Bench) -> None:
+        msg = letter()
+        raw = encode(msg)[:-1] + ',"sig":"ü\u2028"}'.encode()
+        result = await bench.send(msg, raw=raw)
+        assert (result.kept, result.rung, result.to) == (True, Rung.STORED, "bob")
+        name, item = bench.hints[0]
+        assert (name, item.seq) == ("bob", result.seq)
+        envelope = bench.store.mailbox(Name("bob")).read(item)
+        assert bytes(envelope.msg) == raw
+        assert envelope.via.door == "control"
+        assert envelope.to == "bob"
+
+    run(scenario)
+
+
+def test_the_same_message_again_is_known_and_hinted_once(
+    run: Callable[..., None],
+) -> None:
+    """A sender that repeats after a lost answer makes no second letter."""
+
+    async def scenario(bench: Bench) -> None:
+        msg = letter()
+        first, second = await bench.send(msg), await bench.send(msg)
+        assert (first.duplicate, second.duplicate) == (False, True)
+        assert first.seq == second.seq
+        assert len(bench.hints) == 1
+
+    run(scenario)
+
+
+def test_another_message_under_a_used_id_is_refused_and_kept_aside(
+    run: Callable[..., None],
+) -> None:
+    """The first wins; the second is evidence of a fault, not mail."""
+
+    async def scenario(bench: Bench) -> None:
+        msg = letter()
+        await bench.send(msg)
+        result = await bench.send(letter(text="other", id=msg.id))
+        assert not result.kept
+        assert result.error is not None
+        assert result.error.reason == "id-conflict"
+        assert b"id-conflict" in bench.refused.read_bytes()
+        assert len(bench.store.mailbox(Name("bob")).pending) == 1
+
+    run(scenario)
+
+
+def test_the_same_id_from_another_origin_is_another_message(
+    run: Callable[..., None],
+) -> None:
+    """Nobody can shut another's message out by using its id first."""
+
+    async def scenario(bench: Bench) -> None:
+        msg = letter()
+        await bench.send(msg)
+        other = Stamp(Via(door="peer", session="s1", verified=True))
+        result = await bench.send(letter(text="other", id=msg.id), other)
+        assert result.kept
+        assert not result.duplicate
+
+    run(scenario)
+
+
+def test_an_unknown_name_is_refused_with_the_nearest_and_makes_no_mailbox(
+    run: Callable[..., None],
+) -> None:
+    """A typo is told at once."""
+
+    async def scenario(bench: Bench) -> None:
+        result = await bench.send(letter(to="bbo"))
+        assert not result.kept
+        assert result.error is not None
+        assert result.error.exit_status == 67
+        assert "bob" in result.error.hint
+        assert [str(box.name) for box in bench.store.mailboxes()] == []
+        assert (await bench.send(letter(to="BOB@self"))).kept
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("to", ["../x", "a b", "", "x@nowhere", "-oX", "bob\n"])
+def test_a_nasty_address_is_refused_by_the_one_grammar(
+    run: Callable[..., None], to: str
+) -> None:
+    """Every door shares it; nothing is created."""
+
+    async def scenario(bench: Bench) -> None:
+        result = await bench.send(letter(to=to))
+        assert not result.kept
+        assert result.error is not None
+        assert result.error.exit_status in (64, 68)
+        assert bench.hints == []
+
+    run(scenario)
+
+
+def test_a_store_that_cannot_commit_refuses_and_says_that_the_id_is_safe(
+    run: Callable[..., None],
+) -> None:
+    """Not known to be stored is not the same as not stored."""
+
+    async def scenario(bench: Bench) -> None:
+        bench.store.fail_next = 1
+        msg = letter()
+        result = await bench.send(msg)
+        assert not result.kept
+        assert result.error is not None
+        assert (result.error.exit_status, result.error.reason) == (74, "disk")
+        assert "same id" in result.error.hint
+        assert (await bench.send(msg)).kept
+
+    run(scenario)
+
+
+def test_quota_refuses_the_newest_and_keeps_every_older_one(
+    run: Callable[..., None],
+) -> None:
+    """Told to the sender, never dropped in silence; no copy fills the disk."""
+
+    async def scenario(bench: Bench) -> None:
+        box = bench.store.mailbox(Name("bob"))
+        await bench.send(letter())
+        item = next(iter(box.pending.values()))
+        for seq in range(2, QUOTA_PENDING + 1):
+            box.pending[seq] = item
+        result = await bench.send(letter(text="over the top"))
+        assert result.error is not None
+        assert result.error.reason == "quota"
+        assert b"over the top" not in bench.refused.read_bytes()
+        assert (await bench.send(letter(to="ada"))).kept
+
+    run(scenario)
+
+
+def test_the_disk_reserve_refuses_and_frees_itself(run: Callable[..., None]) -> None:
+    """Freed space is noticed without a restart."""
+
+    async def scenario(bench: Bench) -> None:
+        bench.store.free = 10 << 20
+        refused = await bench.send(letter())
+        assert refused.error is not None
+        assert refused.error.reason == "quota"
+        bench.store.free = 1 << 40
+        assert (await bench.send(letter())).kept
+
+    run(scenario)
+
+
+def test_a_reply_answers_what_it_replies_to(run: Callable[..., None]) -> None:
+    """Only in the mailbox of who replies, and only by its seq."""
+
+    async def scenario(bench: Bench) -> None:
+        asked = letter(to="bob")
+        await bench.send(asked)
+        told: list[LedgerLine] = []
+        bench.postmaster.on_answered(lambda _name, line: told.append(line))
+        reply = Msg(
+            id=MessageId(ids.new()),
+            from_="bob",
+            to="ada",
+            text="done",
+            reply_to=asked.id,
+        )
+        await bench.send(reply)
+        await asyncio.sleep(0)
+        assert [line.rung for line in told] == [Rung.ANSWERED]
+        assert bench.store.mailbox(Name("bob")).pending == {}
+
+    run(scenario)
+
+
+def test_a_notice_comes_once_per_step_and_never_about_a_notice(
+    run: Callable[..., None],
+) -> None:
+    """Its id is made of what it is about; two postmasters must not talk for ever."""
+
+    async def scenario(bench: Bench) -> None:
+        about = MessageId(ids.new())
+        for kind in (Kind.MAIL, Kind.MAIL, Kind.NOTICE, Kind.BOUNCE):
+            bench.postmaster.tell("ada", about, kind, "expired", "it expired")
+        bench.postmaster.tell("stranger", about, Kind.MAIL, "denied", "denied")
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        ada = bench.store.mailbox(Name("ada")).pending
+        assert [item.kind for item in ada.values()] == [Kind.NOTICE]
+        kept = bench.store.mailbox(Name("postmaster")).pending
+        assert len(kept) == 1
+
+    run(scenario)
