@@ -63,7 +63,7 @@ class State(msgspec.Struct, kw_only=True):
     instance: str
     claims: dict[str, Claim] = {}
     released: dict[str, Released] = {}
-    desk: dict[int, Desk] = {}
+    desk: dict[str, Desk] = {}  # by number; JSON has no other keys than text
 
 
 Subscriber = Callable[[Name, Claim | None], None]
@@ -82,8 +82,10 @@ class Names:
         self._subscribers: list[Subscriber] = []
         self._desk_subscribers: list[DeskSubscriber] = []
         self._state = found or State(instance=secrets.token_hex(8))
-        self._used = {n: entry.used for n, entry in self._state.desk.items()}
-        self._desk_of = {e.address: n for n, e in self._state.desk.items()}
+        self._desk: dict[int, str] = {}
+        self._used: dict[int, float] = {}
+        self._desk_of: dict[str, int] = {}
+        self._index_desk()
         missing = [n for n in (OWNER, POSTMASTER) if n not in self._state.claims]
         if missing or found is None:
             claims = dict(self._state.claims)
@@ -187,12 +189,11 @@ class Names:
 
     def desk_address(self, number: int) -> str | None:
         """The address behind a desk number; None: it was retired or never was."""
-        entry = self._state.desk.get(number)
-        return None if entry is None else entry.address
+        return self._desk.get(number)
 
     def desk_numbers(self) -> dict[int, str]:
         """Every desk number in use with its address."""
-        return {number: entry.address for number, entry in self._state.desk.items()}
+        return dict(self._desk)
 
     def subscribe(self, callback: Subscriber) -> None:
         """Call back after each claim, change or release (None), in order."""
@@ -205,20 +206,25 @@ class Names:
     def _allot(self, address: str, now: float) -> int:
         """A new desk number, and the retirement that makes room for it."""
         number = self._number()
-        used = self._used | {number: now}
-        keep = sorted(used, key=used.__getitem__, reverse=True)[:DESK_NUMBERS]
-        retired = [n for n in used if n not in keep]
-        desk = {n: Desk(a, used[n]) for n, a in self.desk_numbers().items()}
-        desk[number] = Desk(address, now)
+        oldest_first = sorted(self._used, key=self._used.__getitem__)
+        retired = oldest_first[: max(0, len(oldest_first) + 1 - DESK_NUMBERS)]
+        desk = {str(n): Desk(a, self._used[n]) for n, a in self._desk.items()}
+        desk[str(number)] = Desk(address, now)
         for gone in retired:
-            del desk[gone]
+            del desk[str(gone)]
         self._save(desk=desk)
-        self._used = {n: entry.used for n, entry in desk.items()}
-        self._desk_of = {entry.address: n for n, entry in desk.items()}
+        self._index_desk()
         for gone in retired:
             self._tell_desk(gone, None)
         self._tell_desk(number, address)
         return number
+
+    def _index_desk(self) -> None:
+        """Let the look-ups follow what is saved."""
+        entries = [(int(n), entry) for n, entry in self._state.desk.items()]
+        self._desk = {n: entry.address for n, entry in entries}
+        self._used = {n: entry.used for n, entry in entries}
+        self._desk_of = {entry.address: n for n, entry in entries}
 
     def _mint(self, name: Name, now: float, cwd: str | None) -> Claim:
         """A claim that was not there; number and generation go on from a released."""
@@ -227,17 +233,18 @@ class Names:
             name=name,
             number=self._number() if before is None else before.number,
             generation=1 if before is None else before.generation + 1,
-            at=rfc3339(now),
+            at=rfc3339(now) if now else "",
             session_id=str(uuid.uuid4()),
             cwd=cwd,
         )
 
     def _number(self) -> int:
-        """A number nobody has or had; eight in ten million million are free."""
+        """A number nobody has.  One that was retired comes again by a chance of one
+        in 10**11 only, so no list of those is kept."""
         state = self._state
         taken = {claim.number for claim in state.claims.values()}
         taken.update(entry.number for entry in state.released.values())
-        taken.update(state.desk)
+        taken.update(self._desk)
         while True:
             number = NUMBER_LOW + secrets.randbelow(NUMBER_HIGH - NUMBER_LOW)
             if number not in taken:

@@ -97,7 +97,7 @@ class Owners:
             self._owners.pop(name, None)
         else:
             self._owners[name] = new
-        if (old and old.pid, old and old.start) != (new and new.pid, new and new.start):
+        if _process(old) != _process(new):
             for callback in self._subscribers:
                 callback(name, old, new)
 
@@ -113,7 +113,7 @@ class Owners:
                 return bound
         fit = self._fit(claim)
         for session in fit:
-            if old is not None and (session.pid, session.start) == (old.pid, old.start):
+            if _process(session) == _process(old):
                 return session
         return fit[0] if fit else None
 
@@ -124,6 +124,11 @@ class Owners:
             for session in self._sessions.by_address(claim.name)
             if session.can_own and _inside(session.cwd, claim.cwd)
         ]
+
+
+def _process(session: Session | None) -> tuple[int, str] | None:
+    """What makes a session the same one, whatever its conversation."""
+    return None if session is None else (session.pid, session.start)
 
 
 def _same(ref: SessionRef, session: Session) -> bool:

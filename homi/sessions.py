@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from homi.address import Name, fold
+from homi.address import RESERVED, Name, fold
 from homi.clock import Clock
 from homi.envelope import SessionRef
 from homi.folders import FolderWatch
@@ -33,7 +33,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     start: str  # field 22 of /proc/<pid>/stat, or the system's own text
     session_id: str = ""  # the conversation: /clear changes it, pid and start stay
     name: str = ""  # as the session writes it
-    address: Name | None = None  # the name folded to the grammar
+    address: Name | None = None  # the name folded; None: nothing left, or reserved
     cwd: str = ""
     socket: str = ""  # empty: it has none, nothing can be handed to it
     status: str = ""  # idle | busy | waiting | ""
@@ -201,7 +201,7 @@ class Sessions:
             start=start,
             session_id=record.session_id,
             name=record.name,
-            address=fold(record.name),
+            address=_address(record.name),
             cwd=record.cwd,
             socket=record.socket,
             status=record.status,
@@ -279,6 +279,13 @@ class Sessions:
 def _folder(config: str) -> str:
     """The registry of one config folder."""
     return os.path.join(config, "sessions")
+
+
+def _address(name: str) -> Name | None:
+    """The address of a session's name.  A reserved one is none: a session that calls
+    itself 'owner' must not write, or be written to, as the person."""
+    folded = fold(name)
+    return None if folded in RESERVED else folded
 
 
 def _age(found: tuple[str, int, Record | Torn]) -> tuple[int, int]:
