@@ -1,0 +1,167 @@
+"""Which mail is new, and the sequence and ring record of each that is.
+
+Owns ids, sequences and the bytes of lines and records; writes nothing.  The hot
+part of the store: every mail passes one turn of the loop in _mails().
+"""
+
+from homi.envelope import encode
+from homi.store.base import Kept, Mail
+from homi.store.batch import Batch, Entry, Group, Place, Work
+from homi.store.dedupe import MASK
+from homi.store.journal import Journal, Journals
+from homi.store.ring import FIXED, MAGIC, Ring, crc32, pack_crc, pack_record
+
+_READ = 8192  # bytes read at first of a line whose length is not known
+
+
+class Settler:
+    """Makes batches ready for the ring; the places are its to fill and to ask."""
+
+    def __init__(self, ring: Ring, journals: Journals) -> None:
+        """No place is known."""
+        self.places: dict[str, Place] = {}
+        self._ring = ring
+        self._journals = journals
+
+    def place(self, name: str) -> Place:
+        """The mailbox of that name; a new one touches the disk with its first line."""
+        found = self.places.get(name)
+        if found is None:
+            found = self.places[name] = Place(name, self._journals)
+        return found
+
+    def settle(self, batch: Batch, work: Work) -> bool:
+        """Answer what is known, number and frame the rest; False: the half is full.
+
+        What found no room is in the batch as late.
+        """
+        self._mails(batch, work)
+        if batch.late_mails:
+            batch.late_decisions, batch.decisions = batch.decisions, []
+            return False
+        self._decisions(batch, work)
+        return not batch.late_decisions
+
+    def _mails(self, batch: Batch, work: Work) -> None:
+        """Give each new mail its sequence and record, as far as the half has room."""
+        ring = self._ring
+        generation, room, largest = ring.generations[ring.half], ring.room, ring.largest
+        places, fresh, groups, parts = self.places, work.fresh, work.groups, work.parts
+        size = work.size
+        for index, mail in enumerate(batch.mails):
+            place = places.get(mail.place) or self.place(mail.place)
+            key = hash((mail.origin, mail.id)) & MASK
+            if key in place.known and self._is_known(mail, place, key):
+                continue
+            ident = (mail.place, mail.origin, mail.id)
+            first = fresh.setdefault(ident, mail)
+            if first is not mail:
+                work.twins.append((mail, first))
+                continue
+            journal = place.inbox
+            seq = journal.last + 1
+            line = b'{"v":1,"seq":%d,%b' % (seq, mail.tail)
+            length = FIXED + len(journal.tag) + len(line)
+            if length > largest:
+                continue
+            if size + length > room:
+                batch.late_mails = batch.mails[index:]
+                del batch.mails[index:]
+                break
+            mail.seq = journal.last = seq
+            head = (
+                pack_record(MAGIC, generation, seq, len(journal.tag), len(line))
+                + journal.tag
+            )
+            parts += (head, line, pack_crc(crc32(line, crc32(head))))
+            size += length
+            group = groups.get(journal)
+            if group is None:
+                group = groups[journal] = Group(journal, place.known)
+            group.lines.append(line)
+            group.mails.append(mail)
+            group.keys.append(key)
+        work.size = size
+
+    def _decisions(self, batch: Batch, work: Work) -> None:
+        """Give each decision its number and record, as far as the half has room."""
+        ring = self._ring
+        generation = ring.generations[ring.half]
+        for index, entry in enumerate(batch.decisions):
+            place = self.place(entry.place)
+            ledger = place.ledger
+            if ledger.broken:
+                continue
+            entry.line.n = ledger.last + 1
+            line = encode(entry.line) + b"\n"
+            length = FIXED + len(ledger.tag) + len(line)
+            if length > ring.largest:
+                continue
+            if work.size + length > ring.room:
+                batch.late_decisions = batch.decisions[index:]
+                del batch.decisions[index:]
+                return
+            ledger.last = entry.line.n
+            head = (
+                pack_record(MAGIC, generation, ledger.last, len(ledger.tag), len(line))
+                + ledger.tag
+            )
+            work.parts += (head, line, pack_crc(crc32(line, crc32(head))))
+            work.size += length
+            group = work.groups.get(ledger)
+            if group is None:
+                group = work.groups[ledger] = Group(ledger, place.known)
+            group.lines.append(line)
+            group.entries.append(entry)
+
+    def _is_known(self, mail: Mail, place: Place, key: int) -> bool:
+        """Whether mail is answered from a line that stands; read, never guessed."""
+        try:
+            found = place.known.look(
+                key,
+                mail.origin,
+                mail.id,
+                mail.msg,
+                lambda offset: self._line_at(place.inbox, offset),
+            )
+        except OSError:
+            return True  # it cannot be told: FAILED, and the same id is safe
+        if found is None:
+            return False
+        mail.kept = Kept.KNOWN if found.same else Kept.CONFLICT
+        mail.seq, mail.offset, mail.length = found.seq, found.offset, found.length
+        return True
+
+    def _line_at(self, journal: Journal, offset: int) -> bytes:
+        """The line at offset, line feed included; without one where it is torn."""
+        size = _READ
+        while True:
+            data = self._journals.read(journal, offset, size)
+            end = data.find(b"\n") + 1
+            if end or len(data) < size:
+                return data[:end] if end else data
+            size *= 4
+
+    def evidence(self, entries: list[Entry]) -> list[Group]:
+        """Give each its number; the lines by ledger, without those that are broken."""
+        groups: dict[Journal, Group] = {}
+        for entry in entries:
+            place = self.place(entry.place)
+            ledger = place.ledger
+            if ledger.broken:
+                continue
+            group = groups.get(ledger)
+            if group is None:
+                group = groups[ledger] = Group(ledger, place.known)
+            ledger.last = entry.line.n = ledger.last + 1
+            group.lines.append(encode(entry.line) + b"\n")
+            group.entries.append(entry)
+        return list(groups.values())
+
+
+def join(mail: Mail, first: Mail) -> None:
+    """A twin in the same batch has the outcome of the first copy."""
+    if first.kept is not Kept.STORED:
+        return
+    mail.kept = Kept.KNOWN if mail.msg == first.msg else Kept.CONFLICT
+    mail.seq, mail.offset, mail.length = first.seq, first.offset, first.length

@@ -1,0 +1,69 @@
+"""From a state root to a committer and its mailboxes: recover, empty, load.
+
+Owns the order of a start behind the lock.  homi-mailbox(5) has it.
+"""
+
+import os
+from collections.abc import Callable
+from typing import NamedTuple
+
+from homi.address import Name
+from homi.errors import StorageFailed
+from homi.store.committer import Committer
+from homi.store.dedupe import key_of
+from homi.store.disk import Disk
+from homi.store.fault import Hook
+from homi.store.journal import Journals
+from homi.store.lines import Finding
+from homi.store.mailbox import Mailbox
+from homi.store.reading import load
+from homi.store.recovery import Keep, recover
+from homi.store.ring import Ring, resize
+
+RING = "ring"
+
+
+class Started(NamedTuple):
+    """A store that is ready for its first batch."""
+
+    committer: Committer
+    mailboxes: dict[Name, Mailbox]
+    findings: list[Finding]  # what could not be read; left where it is
+
+
+def start(
+    disk: Disk,
+    root: str,
+    size: int,
+    keep: Keep,
+    now: Callable[[], float],
+    hook: Hook | None = None,
+    *,
+    doubtful: bool = False,
+) -> Started:
+    """Recover what root holds and load it; 74 when a step of it fails.
+
+    size: bytes of the ring.  doubtful: hand-overs of before may have left no trace.
+    """
+    path = os.path.join(root, RING)
+    journals = Journals(disk, root, hook)
+    try:
+        ring = Ring(disk, path, size)
+        findings = recover(ring, journals, keep, hook)
+        ring = resize(ring, disk, path, size)
+    except OSError as error:
+        journals.close()
+        raise StorageFailed(
+            f"cannot recover {root}: {error.strerror or error}",
+            hint="nothing was given up: free space or mend the disk, then start again",
+        ) from error
+    committer = Committer(ring, journals, keep, now, hook)
+    mailboxes: dict[Name, Mailbox] = {}
+    for name in sorted({j.name.split("/")[1] for j in journals.loaded()}):
+        loaded = load(root, Name(name), disk, doubtful=doubtful)
+        mailboxes[Name(name)] = loaded.mailbox
+        findings += loaded.findings
+        known = committer.place(name).known
+        for origin, message, offset in loaded.keys:
+            known.add(key_of(origin, message), offset)
+    return Started(committer, mailboxes, findings)
