@@ -53,12 +53,27 @@ def body(text: str) -> str:
     return "\n".join(visible_lines(text)) + "\n"
 
 
+def fields(struct: msgspec.Struct) -> dict[str, object]:
+    """Every field of struct by its name in JSON, those at their default too."""
+    names = zip(struct.__struct_encode_fields__, struct.__struct_fields__, strict=True)
+    return {name: getattr(struct, field) for name, field in names}
+
+
 def json_line(value: object, *, plain: bool) -> str:
-    """value as JSON on one line; plain: in ASCII alone, for a terminal."""
-    built = msgspec.to_builtins(value)
+    """value as JSON on one line, with every field; plain: in ASCII, for a terminal."""
+    built = msgspec.to_builtins(_full(value))
     if not plain:
         return msgspec.json.encode(built).decode()
     return json.dumps(built, separators=(",", ":")).replace("\x7f", "\\u007f")
+
+
+def _full(value: object) -> object:
+    """value with its structs as dicts that hold every field."""
+    if isinstance(value, msgspec.Struct):
+        value = fields(value)
+    if isinstance(value, dict):
+        return {key: _full(one) for key, one in value.items()}
+    return [_full(one) for one in value] if isinstance(value, list) else value
 
 
 def _tail(message: str) -> str:

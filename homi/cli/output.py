@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from homi import render
 from homi.cli.fast import load
 from homi.render import Cell
+from homi.store.lines import Finding
 
 
 def terminal() -> bool:
@@ -32,6 +33,11 @@ def raw(data: bytes) -> None:
 def note(text: str) -> None:
     """What a person should know beside the result, on stderr."""
     print(f"homi: {text}", file=sys.stderr, flush=True)
+
+
+def finding(what: Finding) -> str:
+    """What could not be read on disk, and where a person finds it."""
+    return f"{what.path}: at offset {what.offset}: {what.text}"
 
 
 def json_line(value: object) -> None:

@@ -15,8 +15,9 @@ from homi.render import Cell
 
 
 def draw(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> int:
-    """Draw rows under their columns, as wide as they need to be; 0."""
-    console = Console(highlight=False, markup=False, emoji=False)
+    """Draw rows under their columns; 0."""
+    # A terminal wraps what is too long for it; rich would cut it, ids too.
+    console = Console(width=10_000, highlight=False, markup=False, emoji=False)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for column in columns:
         table.add_column(column, no_wrap=True)

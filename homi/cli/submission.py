@@ -193,7 +193,7 @@ def _send(plan: Plan, dial: Dial) -> Json:
     sender = plan.sender or dial.welcome.get("name")
     if not sender:
         raise Usage(
-            "neither a session nor a person at a terminal is calling, so who writes?",
+            "who writes? neither a session nor a person at a terminal calls",
             hint="--from NAME, one of homi ls",
         )
     msg = compose(plan, str(sender))

@@ -1,0 +1,114 @@
+"""`claim`, `release` and `ls`: the names of this device.  homi-claim(1)."""
+
+import os
+import time
+from pathlib import Path
+
+import click
+
+from homi import paths
+from homi.address import BUILT_IN
+from homi.cli import options, output
+from homi.cli.mail import Mail
+from homi.client import Client
+from homi.clock import parse_rfc3339
+from homi.dial import Absent
+from homi.render import Cell, age, fields
+from homi.requests import Claim, Claimed, Done, List, Listing, NameRow, Release
+
+COLUMNS = ("NAME", "OWNER", "STATE", "PENDING", "OLDEST")
+
+
+@click.command()
+@click.argument("name")
+@click.option("--cwd", metavar="DIR", help="Only a session in DIR or below owns it.")
+@click.option("--take", is_flag=True, help="Give it to the newest live session of it.")
+@options.as_json
+@click.pass_obj
+def claim(
+    home: str, /, name: str, cwd: str | None, *, take: bool, as_json: bool
+) -> None:
+    """Make NAME an address of this device that keeps its mail at any hour."""
+    # The daemon works in a folder of its own: only here is DIR what was meant.
+    folder = None if cwd is None else os.path.abspath(cwd)
+    client = Client(paths.state_root(home))
+    done = client.call(Claim(i=1, name=name, cwd=folder, take=take), Claimed)
+    if as_json:
+        output.json_line(done)
+        return
+    owner = f", owned by pid {done.owner}" if done.owner else ""
+    what = "claimed" if done.fresh else "already claimed"
+    output.line(f"{what} {done.name}{owner}")
+
+
+@click.command()
+@click.argument("name")
+@options.as_json
+@click.pass_obj
+def release(home: str, /, name: str, *, as_json: bool) -> None:
+    """End the claim on NAME; its mailbox stays where it is."""
+    done = Client(paths.state_root(home)).call(Release(i=1, name=name), Done)
+    if as_json:
+        output.json_line(done)
+        return
+    output.line(done.text)
+    if done.pending:
+        output.note(f"{done.pending} pending messages stay in its mailbox")
+
+
+@click.command()
+@options.as_json
+@click.pass_obj
+def ls(home: str, /, *, as_json: bool) -> None:
+    """List the claimed names, who owns them and what waits for them."""
+    root = paths.state_root(home)
+    try:
+        listing = Client(root).call(List(i=1), Listing)
+    except Absent:
+        listing = _from_files(root)
+        output.note("no daemon runs: who owns a name is not known (homi start)")
+    if as_json:
+        for row in listing.names:
+            output.json_line({"kind": "name", **fields(row)})
+        for session in listing.sessions:
+            output.json_line({"kind": "session", **fields(session)})
+    else:
+        output.table(COLUMNS, _rows(listing))
+
+
+def _from_files(root: Path) -> Listing:
+    """The names and their pending mail without a daemon."""
+    mail = Mail(root)
+    rows = []
+    for name in mail.claimed():
+        pending = mail.load(name).mailbox.pending
+        oldest = next(iter(pending.values()), None)
+        rows.append(
+            NameRow(
+                name=name,
+                state="built-in" if name in BUILT_IN else "unknown",
+                pending=len(pending),
+                oldest=oldest.at if oldest else "",
+            )
+        )
+    return Listing(device="", names=rows)
+
+
+def _rows(listing: Listing) -> list[tuple[Cell, ...]]:
+    """A row a name; then the live sessions that own none but can be written to."""
+    rows: list[tuple[Cell, ...]] = []
+    for row in listing.names:
+        owner = f"pid {row.owner.pid}" if row.owner else ""
+        state = f"{row.state}: {row.note}" if row.note else row.state
+        rows.append((row.name, owner, state, row.pending, _when(row.oldest)))
+    for session in listing.sessions:
+        if session.address:
+            rows.append((session.address, f"pid {session.pid}", "unclaimed", 0, ""))
+    return rows
+
+
+def _when(at: str) -> str:
+    """A stamp as an age for a person, as it is for a program."""
+    if not at or not output.terminal():
+        return at
+    return age(time.time() - parse_rfc3339(at))

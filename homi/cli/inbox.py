@@ -1,0 +1,141 @@
+"""`inbox` and `queue`: what is pending, by the files.  homi-inbox(1).
+
+Owns the rows of pending mail.  Changes nothing; shows no text of any message.
+"""
+
+import time
+from collections.abc import Container, Iterable
+from pathlib import Path
+
+import click
+import msgspec
+
+from homi import paths
+from homi.address import Name
+from homi.cli import options, output
+from homi.cli.caller import connect
+from homi.cli.mail import Mail
+from homi.clock import parse_rfc3339, rfc3339
+from homi.envelope import Kind, MessageId, Reason, Rung, decode_msg
+from homi.render import Cell, age, short_ids
+from homi.store import pickup
+from homi.store.lines import Unreadable
+from homi.store.mailbox import Item
+
+COLUMNS = ("ID", "FROM", "KIND", "RUNG", "REASON", "AGE", "BYTES")
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """A pending message as it is listed; its fields are those of the JSON form."""
+
+    name: str
+    seq: int = 0
+    id: MessageId
+    from_: str = msgspec.field(name="from")
+    device: str | None = None
+    kind: Kind
+    at: str  # RFC 3339
+    rung: Rung
+    reason: Reason | None = None
+    until: str | None = None  # RFC 3339: no new try before
+    reply_to: MessageId | None = None
+    bytes: int  # of its line on disk
+
+
+@click.command()
+@click.argument("name", required=False)
+@options.as_json
+@click.pass_obj
+def inbox(home: str, /, name: str | None, *, as_json: bool) -> None:
+    """List the pending mail of NAME, or your own.  Changes nothing."""
+    mail = Mail(paths.state_root(home))
+    place = mail.place(name or connect(mail.root)[0].need("inbox"))
+    show_rows(pending(mail, [place]), as_json=as_json, named=False)
+
+
+@click.command()
+@options.as_json
+@click.pass_obj
+def queue(home: str, /, *, as_json: bool) -> None:
+    """List all pending mail of this device, with what it waits for."""
+    mail = Mail(paths.state_root(home))
+    rows = pending(mail, mail.mailboxes()) + _spooled(mail.root)
+    show_rows(rows, as_json=as_json, named=True)
+
+
+def pending(
+    mail: Mail, names: Iterable[Name], only: Container[str] | None = None
+) -> list[Row]:
+    """What is pending in these mailboxes, of the ids in only; notes what is damaged."""
+    rows: list[Row] = []
+    for name in names:
+        loaded = mail.load(name)
+        for what in loaded.findings:
+            output.note(output.finding(what))
+        items = loaded.mailbox.pending.values()
+        rows += [_row(name, item) for item in items if only is None or item.id in only]
+    return rows
+
+
+def show_rows(rows: list[Row], *, as_json: bool, named: bool) -> None:
+    """Print rows of pending mail; named: with the mailbox of each in front."""
+    if as_json:
+        for row in rows:
+            output.json_line(row)
+        return
+    ids = [row.id for row in rows]
+    shown = (
+        short_ids(ids, ids) if output.terminal() else dict(zip(ids, ids, strict=True))
+    )
+    table = [_cells(row, shown[row.id]) for row in rows]
+    if named:
+        table = [(row.name, *cells) for row, cells in zip(rows, table, strict=True)]
+    output.table(("NAME", *COLUMNS) if named else COLUMNS, table)
+
+
+def _row(name: Name, item: Item) -> Row:
+    """A pending envelope as it is listed."""
+    return Row(
+        name=name,
+        seq=item.seq,
+        id=item.id,
+        from_=item.from_,
+        device=item.device,
+        kind=item.kind,
+        at=item.at,
+        rung=item.rung,
+        reason=item.reason,
+        until=None if item.until is None else rfc3339(item.until),
+        reply_to=item.reply_to,
+        bytes=item.length,
+    )
+
+
+def _spooled(root: Path) -> list[Row]:
+    """What waits in pickup/ for a daemon."""
+    rows: list[Row] = []
+    for path, found in pickup.scan(root):
+        if isinstance(found, Unreadable):
+            output.note(f"{path}: {found.text}")
+            continue
+        msg = decode_msg(found.msg)
+        rows.append(
+            Row(
+                name=msg.to,
+                id=msg.id,
+                from_=msg.from_,
+                kind=msg.kind,
+                at=found.at,
+                rung=Rung.SPOOLED,
+                reply_to=msg.reply_to,
+                bytes=len(found.msg),
+            )
+        )
+    return rows
+
+
+def _cells(row: Row, shown: str) -> tuple[Cell, ...]:
+    """The cells of a row: an age for a person, the time itself for a program."""
+    sender = f"{row.from_}@{row.device}" if row.device else row.from_
+    when = age(time.time() - parse_rfc3339(row.at)) if output.terminal() else row.at
+    return shown, sender, row.kind, row.rung, row.reason, when, row.bytes

@@ -1,0 +1,27 @@
+"""`send`, when click reads its options.  homi-send(1)."""
+
+import click
+
+from homi.cli import options
+from homi.cli.fast import post
+from homi.cli.submission import WAIT_DEFAULT, Plan
+from homi.errors import Usage
+
+
+@click.command()
+@click.argument("to", metavar="NAME")
+@click.argument("text", metavar="[TEXT | -]", required=False)
+@options.of("send")
+@click.pass_obj
+def send(
+    home: str, /, to: str, text: str | None, timeout: float | None, **fields: object
+) -> int:
+    """Send TEXT to NAME; without TEXT, or with -, send standard input."""
+    if text is not None and fields["file"]:
+        raise Usage("both a text and a file", hint="homi send --help")
+    plan = Plan(home, to, text)
+    plan.timeout = WAIT_DEFAULT if timeout is None else timeout
+    for field, value in fields.items():
+        if value is not None:
+            setattr(plan, field, value)
+    return post(plan)

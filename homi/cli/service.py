@@ -1,0 +1,210 @@
+"""`start`, `stop`, `run` and `status`: the daemon's life.  homid(8)."""
+
+import os
+import select
+import site
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import click
+
+from homi import paths
+from homi.cli import options, output
+from homi.cli.fast import load
+from homi.cli.mail import Mail
+from homi.client import Client
+from homi.dial import Absent, Lost
+from homi.errors import HomiError, NotReached
+from homi.peers import process
+from homi.render import Cell, fields
+from homi.requests import Done, Status, StatusReport, Stop
+from homi.store import pickup
+
+START_LIMIT = 10.0  # s: even a full ring and many mailboxes are read by then
+STOP_LIMIT = 15.0  # s: the drain, the last checkpoint and some slack
+LOOK = 0.02  # s between looks at what tells nobody when it is ready
+LOG_TAIL = 12  # lines of the log that are shown when a start failed
+
+
+@click.command()
+@click.pass_obj
+def run(home: str, /) -> int:
+    """Be the daemon, in the foreground, until SIGTERM or Ctrl-C."""
+    return load("homi.daemon", "run", paths.state_root(home), True)
+
+
+@click.command()
+@click.pass_obj
+def start(home: str, /) -> None:
+    """Start the daemon in the background; ready when this returns."""
+    root = paths.make_private(paths.state_root(home))
+    if (pid := _answering(root)) is not None:
+        output.line(f"already running (pid {pid})")
+        return
+    log = _log_file(root)
+    seen = log.stat().st_size
+    child = _spawn(root, log)
+    deadline = time.monotonic() + START_LIMIT
+    while time.monotonic() < deadline:
+        ended = child.poll()
+        if (pid := _answering(root)) is not None:
+            what = "started" if pid == child.pid else "already running"
+            output.line(f"{what} (pid {pid})")
+            return
+        if ended is not None:
+            _show(log, seen)
+            raise _StartFailed(ended, log)
+        time.sleep(LOOK)
+    _show(log, seen)
+    raise NotReached(
+        f"the daemon (pid {child.pid}) does not answer after {START_LIMIT:.0f} s",
+        hint=f"it may still be reading its mailboxes; see {log}",
+    )
+
+
+@click.command()
+@click.pass_obj
+def stop(home: str, /) -> None:
+    """End the daemon in order, and wait until its process is gone."""
+    try:
+        client = Client(paths.state_root(home))
+    except Absent:
+        output.line("not running")
+        return
+    pid = client.welcome.pid
+    handle = _handle(pid)
+    client.call(Stop(i=1), Done)
+    if not _gone(pid, handle):
+        raise NotReached(
+            f"the daemon (pid {pid}) is still there after {STOP_LIMIT:.0f} s",
+            hint="it finishes what is in flight; nothing stored is lost",
+        )
+    output.line(f"stopped (pid {pid})")
+
+
+@click.command()
+@options.as_json
+@click.pass_obj
+def status(home: str, /, *, as_json: bool) -> int:
+    """How the daemon is; without one, what its files tell (69)."""
+    root = paths.state_root(home)
+    try:
+        report = Client(root).call(Status(i=1), StatusReport)
+    except Absent as error:
+        _status_of_files(root, as_json=as_json)
+        raise error
+    if as_json:
+        output.json_line({"running": True, **fields(report)})
+    else:
+        output.table(("", ""), _pairs(fields(report)))
+    return 0
+
+
+class _StartFailed(HomiError):
+    """The daemon ended at its start, with a status that says why."""
+
+    def __init__(self, status: int, log: Path) -> None:
+        """Its status becomes ours."""
+        super().__init__(f"the daemon ended with status {status}", hint=f"see {log}")
+        self.exit_status = status if status > 0 else os.EX_SOFTWARE
+
+
+def _answering(root: Path) -> int | None:
+    """The pid of the daemon that says hello; None where none does."""
+    try:
+        client = Client(root)
+    except (Absent, Lost):
+        return None
+    client.close()
+    return client.welcome.pid
+
+
+def _log_file(root: Path) -> Path:
+    """The daemon's log, made private."""
+    log = paths.make_private(root / "log") / "homi.log"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    os.close(os.open(log, flags, 0o600))
+    return log
+
+
+def _spawn(root: Path, log: Path) -> "subprocess.Popen[bytes]":
+    """`homi run` in a session of its own, its words going to the log."""
+    command = [sys.executable, "-P", "-m", "homi", "--home", str(root), "run"]
+    with open(log, "ab") as out:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            cwd="/",
+            env=_environment(),
+            start_new_session=True,
+        )
+
+
+def _environment() -> dict[str, str]:
+    """Ours; a homi that runs from its source tree is found there again."""
+    tree = str(Path(__file__).parents[2])
+    environment = dict(os.environ)
+    if tree not in site.getsitepackages():
+        before = environment.get("PYTHONPATH")
+        environment["PYTHONPATH"] = f"{tree}{os.pathsep}{before}" if before else tree
+    return environment
+
+
+def _show(log: Path, since: int) -> None:
+    """The last lines of what the log says of this start."""
+    with open(log, "rb") as file:
+        file.seek(since)
+        lines = file.read().decode(errors="backslashreplace").splitlines()
+    for text in lines[-LOG_TAIL:]:
+        output.note(f"log: {text}")
+
+
+def _handle(pid: int) -> int | None:
+    """A pidfd of the daemon, None where there is none to have."""
+    try:
+        return process.open_pidfd(pid)
+    except OSError:
+        return None
+
+
+def _gone(pid: int, handle: int | None) -> bool:
+    """Whether the process ended within the limit."""
+    if handle is not None:
+        return bool(select.select([handle], [], [], STOP_LIMIT)[0])
+    deadline = time.monotonic() + STOP_LIMIT
+    while process.start_time(pid) is not None:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(LOOK)
+    return True
+
+
+def _status_of_files(root: Path, *, as_json: bool) -> None:
+    """What is known of the mail while no daemon runs."""
+    mail = Mail(root)
+    found = [mail.load(name) for name in mail.mailboxes()]
+    known = {
+        "running": False,
+        "root": str(root),
+        "names": len(mail.claimed()),
+        "pending": sum(len(one.mailbox.pending) for one in found),
+        "spooled": len(pickup.scan(root)),
+        "findings": [output.finding(what) for one in found for what in one.findings],
+    }
+    if as_json:
+        output.json_line(known)
+    else:
+        output.table(("", ""), _pairs(known))
+
+
+def _pairs(known: dict[str, object]) -> list[tuple[Cell, Cell]]:
+    """A line a field; a list takes a line for each of its items."""
+    rows: list[tuple[Cell, Cell]] = []
+    for key, value in known.items():
+        values = value if isinstance(value, list) else [value]
+        rows += [(key, str(one)) for one in values]
+    return rows
