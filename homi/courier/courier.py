@@ -1,0 +1,280 @@
+"""The courier: wakes the drain of each name, and keeps them apart.
+
+Owns the tasks, their timers and their end.  Each event is a hint: losing one
+costs time until the next sweep, never mail.  homi-overview(7) has the figure.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from homi.address import BUILT_IN, Name
+from homi.clock import Clock
+from homi.config import STOP_DRAIN
+from homi.courier.drain import Drain, Means, Owning, Tell
+from homi.courier.hands import Hands, Living
+from homi.courier.ledger import Ledger, Watcher
+from homi.courier.offering import Offering, ReplySocket
+from homi.courier.pace import Process
+from homi.courier.rules import Where, in_hands, process_of
+from homi.envelope import FINISHED, LedgerLine, Reason, Rung, SessionRef
+from homi.legs.base import Evidence, Leg, Witness
+from homi.peers.process import alive
+from homi.sessions import Session
+from homi.store.base import Store
+from homi.store.mailbox import Item
+
+log = logging.getLogger("homi.courier")
+
+RESTART_FIRST = 1.0  # s before a drain that failed is tried again
+RESTART_MAX = 60.0  # s
+CANCEL_LIMIT = 1.0  # s for cancelled tasks to end
+
+Shown = tuple[Rung, Reason | None, float | None]  # rung, reason, until (wall seconds)
+
+
+class _Tended:
+    """A drain with its task and its timer."""
+
+    __slots__ = ("drain", "failures", "resting", "task", "timer")
+
+    def __init__(self, drain: Drain) -> None:
+        self.drain = drain
+        self.task: asyncio.Task[None] | None = None
+        self.timer: asyncio.TimerHandle | None = None
+        self.failures = 0
+        self.resting = False  # it failed; only its timer starts it again
+
+
+class Courier:
+    """Hands every name's pending mail to the session that owns it."""
+
+    def __init__(  # noqa: PLR0913  one place puts it together
+        self,
+        store: Store,
+        owners: Owning,
+        sessions: Living,
+        legs: list[Leg],
+        witness: Witness,
+        reply_socket: ReplySocket,
+        clock: Clock,
+        tell: Tell,
+        *,
+        is_alive: Callable[[int, str], bool] = alive,
+    ) -> None:
+        """tell(item, its mailbox, step, text) sends a notice to the item's sender."""
+        self._store = store
+        self._clock = clock
+        self._names: dict[Name, _Tended] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._running = False
+        self._stopped = asyncio.Event()
+        self._witness = witness
+        self._hands = Hands(
+            store, sessions, witness, is_alive, self._spawn, self._read_out, clock
+        )
+        self._offering = Offering(
+            store, legs, witness, reply_socket, self._hands, clock
+        )
+        self._ledger = Ledger(store, clock)
+        self._owners = owners
+        self._means = Means(
+            store=store,
+            owners=owners,
+            hands=self._hands,
+            ledger=self._ledger,
+            offering=self._offering,
+            clock=clock,
+            tell=tell,
+            stopping=lambda: not self._running,
+        )
+
+    # ---- life ----
+
+    async def run(self) -> None:
+        """Drain until stop().  sessions must have read what is there before this."""
+        self._running = True
+        self._stopped.clear()
+        self.sweep()
+        try:
+            await self._stopped.wait()
+        finally:
+            await self.stop()
+
+    async def stop(self) -> None:
+        """Start nothing more; an offer in flight may end in time; then run() ends."""
+        self._running = False
+        for tended in self._names.values():
+            if tended.timer is not None:
+                tended.timer.cancel()
+        tasks = self._tasks - {asyncio.current_task()}
+        if tasks:
+            _, late = await asyncio.wait(tasks, timeout=STOP_DRAIN)
+            for task in late:
+                log.warning("%s did not end in time", task.get_name())
+                task.cancel()
+            if late:
+                await asyncio.wait(late, timeout=CANCEL_LIMIT)
+        self._stopped.set()
+
+    def subscribe(self, watcher: Watcher) -> None:
+        """Call watcher(name, item, line) after each line the courier records."""
+        self._ledger.subscribe(watcher)
+
+    # ---- events ----
+
+    def hint(self, name: Name, item: Item) -> None:
+        """New mail.  Cheap where it changes nothing: the accept path calls it."""
+        tended = self._names.get(name)
+        if tended is None:
+            tended = self._open(name)
+        elif item.ttl_s is None and (
+            tended.drain.asleep or tended.drain.lanes.stopped(item.sender)
+        ):
+            return
+        self._wake(tended)
+
+    def on_owner(self, name: Name, old: Session | None, new: Session | None) -> None:
+        """Another session has the name, or none."""
+        self._wake(self._open(name))
+
+    def on_session(self, old: Session | None, new: Session | None) -> None:
+        """A session came, changed or ended."""
+        session = new or old
+        if session is None:
+            return
+        touched = self._hands.names_of(session.ref)
+        if new is None:
+            self._hands.end(process_of(session.ref))
+        else:
+            self._offering.revive(process_of(new.ref))
+            touched |= set(self._owners.names_of(new.ref))
+            if old is not None:
+                self._hands.changed(old, new)
+            else:
+                touched |= self._mail_at(process_of(new.ref))
+        self._wake_names(touched)
+
+    def evidence(self, session: SessionRef, evidence: Evidence) -> None:
+        """Something is known of a letter that session was given (EvidenceSink)."""
+        for name in self._hands.names_for(session, evidence.id):
+            tended = self._open(name)
+            tended.drain.inbox.append((session, evidence))
+            self._wake(tended)
+
+    def recorded(self, name: Name, line: LedgerLine) -> None:
+        """Somebody else recorded a line (an ack, a reply): its lane may go on."""
+        tended = self._open(name)
+        if line.rung in FINISHED:
+            tended.drain.forget(line.seq, line.id)
+        self._wake(tended)
+
+    def sweep(self) -> None:
+        """Look at everything again, for the event that got lost."""
+        for process in self._hands.gone():
+            self._hands.end(process)
+        for box in self._store.mailboxes():
+            if box.pending or box.name in self._names:
+                self._wake(self._open(box.name))
+
+    # ---- what is shown ----
+
+    def explain(self, name: Name, item: Item) -> Shown:
+        """How far a pending envelope is, why not further, and until when (wall s)."""
+        drain = self._open(name).drain
+        owner = drain.owner()
+        if in_hands(item):
+            if self._hands.where(item.session, owner) is not Where.GONE:
+                return _shown_rung(item), item.reason, None
+        elif item.rung in (Rung.PARKED, Rung.REFUSED) or name in BUILT_IN:
+            return item.rung, item.reason, item.until
+        if owner is None:
+            return Rung.HELD, Reason.NO_OWNER, None
+        wait = drain.lanes.stopped(item.sender)
+        if wait is not None and wait.reason is not None:
+            return Rung.DEFERRED, wait.reason, wait.until
+        if item.rung in (Rung.DEFERRED, Rung.HELD):
+            return item.rung, item.reason, item.until
+        return Rung.STORED, None, None
+
+    # ---- tasks ----
+
+    def _open(self, name: Name) -> _Tended:
+        tended = self._names.get(name)
+        if tended is None:
+            tended = self._names[name] = _Tended(Drain(name, self._means))
+        return tended
+
+    def _wake(self, tended: _Tended) -> None:
+        """See that the drain runs, now or once more after this run."""
+        tended.drain.woken = True
+        if self._running and tended.task is None and not tended.resting:
+            tended.task = self._spawn(self._tend(tended), f"drain {tended.drain.name}")
+
+    def _wake_names(self, names: set[Name]) -> None:
+        for name in sorted(names):
+            self._wake(self._open(name))
+
+    async def _tend(self, tended: _Tended) -> None:
+        """Run the drain once; whatever goes wrong there hurts no other name."""
+        if tended.timer is not None:
+            tended.timer.cancel()
+        delay: float | None = None
+        try:
+            delay = await tended.drain.run()
+            tended.failures = 0
+        except Exception:
+            # The one supervisor of this layer: a bug in one drain is told in full
+            # and tried again, since mail waits behind it.
+            delay = min(RESTART_FIRST * 2.0**tended.failures, RESTART_MAX)
+            tended.failures += 1
+            tended.resting = True
+            log.exception("%s: again in %.0f s", tended.drain.name, delay)
+        finally:
+            tended.task = None
+        if delay is not None and self._running:
+            loop = asyncio.get_running_loop()
+            tended.timer = loop.call_later(min(delay, 86_400.0), self._due, tended)
+
+    def _due(self, tended: _Tended) -> None:
+        """A timer ran out."""
+        tended.timer = None
+        tended.resting = False
+        self._wake(tended)
+
+    def _spawn(
+        self, work: Coroutine[Any, Any, None], label: str = "reading to the end"
+    ) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(work, name=label)
+        self._tasks.add(task)
+        task.add_done_callback(self._reaped)
+        return task
+
+    def _reaped(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("%s failed", task.get_name(), exc_info=error)
+
+    def _read_out(self, process: Process, names: set[Name]) -> None:
+        """A dead process has told all it will: its mail is pending again."""
+        self._offering.forget_process(process)
+        self._wake_names(names)
+
+    def _mail_at(self, process: Process) -> set[Name]:
+        """The mailboxes with letters an earlier run gave to a process just found."""
+        return {
+            box.name
+            for box in self._store.mailboxes()
+            for item in box.pending.values()
+            if item.session is not None
+            and process_of(item.session) == process
+            and in_hands(item)
+        }
+
+
+def _shown_rung(item: Item) -> Rung:
+    """Taken is shown as offered; an intent is no more than stored."""
+    if item.rung is Rung.INTENT:
+        return Rung.STORED
+    return Rung.HELD if item.rung is Rung.HELD else Rung.OFFERED

@@ -1,0 +1,283 @@
+"""The mail of one name on its way to the session that owns it.
+
+Owns the order of things: what is owed to the ledger, then evidence, then a pass
+over the pending mail by lanes.  Decides nothing itself (rules, moves) and knows
+no leg by name.  One task at a time runs it; homi-overview(7) has the figure.
+"""
+
+import logging
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, assert_never
+
+from homi.address import BUILT_IN, Name
+from homi.clock import Clock
+from homi.courier.hands import Hands
+from homi.courier.lanes import Lanes
+from homi.courier.ledger import Ledger
+from homi.courier.moves import Moment, Move, of_evidence
+from homi.courier.offering import NotReady, NotRecorded, Offering, Scope
+from homi.courier.rules import (
+    Expire,
+    Facts,
+    Offer,
+    Return,
+    Wait,
+    Where,
+    expires_at,
+    in_hands,
+    next_step,
+    process_of,
+)
+from homi.envelope import AGENT_KINDS, FINISHED, MessageId, Reason, Rung, SessionRef
+from homi.legs.base import Evidence, Ignored, Receipt
+from homi.sessions import Session
+from homi.store.base import Store
+from homi.store.mailbox import Item
+
+log = logging.getLogger("homi.courier")
+
+STORE_RETRY = 1.0  # s: the store says nothing when it opens again
+STORE_RETRY_MAX = 30.0  # s
+
+Tell = Callable[[Item, Name, str, str], None]  # about, its mailbox, step, text
+
+
+class Owning(Protocol):
+    """What the courier asks of owners."""
+
+    def owner(self, name: Name) -> Session | None:
+        """The live session that has the name."""
+        ...
+
+    def names_of(self, ref: SessionRef) -> list[Name]:
+        """The names that session owns."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What every drain works with."""
+
+    store: Store
+    owners: Owning
+    hands: Hands
+    ledger: Ledger
+    offering: Offering
+    clock: Clock
+    tell: Tell
+    stopping: Callable[[], bool]
+
+
+class Drain:
+    """One name's drain.  What is in memory only makes it faster or kinder."""
+
+    def __init__(self, name: Name, means: Means) -> None:
+        """Does nothing before run()."""
+        self.name = name
+        self.inbox: deque[tuple[SessionRef, Evidence]] = deque()
+        self.woken = False
+        self.lanes = Lanes()  # of the last whole pass; empty while one runs
+        self.asleep = False  # nobody owned the name at the last pass
+        self._means = means
+        self._box = means.store.mailbox(name)
+        self._owed: deque[tuple[Item, Move]] = deque()  # facts not yet in the ledger
+        self._closed = 0  # times in a row the ledger took nothing
+        self._drops: dict[int, int] = {}  # by seq: receipts of loss so far
+
+    def owner(self) -> Session | None:
+        """Who may be offered this name's mail now."""
+        return None if self.name in BUILT_IN else self._means.owners.owner(self.name)
+
+    async def run(self) -> float | None:
+        """Do all that can be done now; seconds until something is due again."""
+        while True:
+            self.woken = False
+            try:
+                await self._settle()
+                lanes = await self._pass()
+            except NotRecorded:
+                self._closed += 1
+                return min(STORE_RETRY * 2.0 ** (self._closed - 1), STORE_RETRY_MAX)
+            self._closed = 0
+            if self._means.stopping():
+                return None
+            if not self.woken and not self.inbox:
+                if lanes.due is None:
+                    return None
+                return max(lanes.due - self._means.clock.wall(), 0.001)
+
+    def forget(self, seq: int, message: MessageId) -> None:
+        """The letter is finished, whoever said so."""
+        self._drops.pop(seq, None)
+        self._means.offering.forget(self.name, seq)
+        self._means.hands.drop(self.name, message)
+
+    async def _settle(self) -> None:
+        """Bring what is owed, then the evidence, into the ledger, in that order."""
+        await self._pay()
+        while self.inbox:
+            session, evidence = self.inbox.popleft()
+            item = self._about(session, evidence)
+            if item is None:
+                continue
+            move = of_evidence(item, session, evidence, self._moment(item, session))
+            if move is None:
+                log.debug("%s to=%s says nothing new: %s", item.id, self.name, evidence)
+                continue
+            self._note(item, session, evidence)
+            self._owed.append((item, move))
+            await self._pay()
+
+    async def _pay(self) -> None:
+        """Write what is owed; NotRecorded leaves the rest owed."""
+        while self._owed:
+            item, move = self._owed[0]
+            if self._box.pending.get(item.seq) is item:
+                await self._write(item, move)
+            self._owed.popleft()
+
+    async def _write(self, item: Item, move: Move) -> None:
+        """One line into the ledger, and what follows from it."""
+        if not await self._means.ledger.record(self.name, item, move):
+            raise NotRecorded
+        if move.rung in FINISHED:
+            self.forget(item.seq, item.id)
+        elif move.rung is Rung.REFUSED and item.session is not None:
+            self._means.hands.take(item.session, self.name, item.id)
+        if move.tell and item.kind in AGENT_KINDS:
+            self._means.tell(item, self.name, move.rung.value, move.tell)
+
+    async def _pass(self) -> Lanes:
+        """Once over the pending mail, in order; cut short by whatever changes it."""
+        owner, lanes = self.owner(), Lanes()
+        self.lanes, self.asleep = Lanes(), False
+        for item in list(self._box.pending.values()):
+            if self._overtaken(owner):
+                self.woken = True
+                return lanes
+            if self._box.pending.get(item.seq) is item:
+                await self._step(item, owner, lanes)
+        if not self.woken:
+            self.lanes, self.asleep = lanes, owner is None
+        return lanes
+
+    def _overtaken(self, owner: Session | None) -> bool:
+        """Whether the pass works on what is no longer true."""
+        now = self.owner()
+        return (
+            self._means.stopping()
+            or bool(self.inbox)
+            or (now.ref if now else None) != (owner.ref if owner else None)
+        )
+
+    async def _step(self, item: Item, owner: Session | None, lanes: Lanes) -> None:
+        """Whatever is to be done with this one now."""
+        facts = self._facts(item, owner)
+        if in_hands(item) and facts.where in (Where.HERE, Where.ELSEWHERE):
+            move = self._means.offering.adopt(self.name, item)
+            if move is not None:
+                await self._write(item, move)
+        step = next_step(item, facts)
+        match step:
+            case Wait():
+                lanes.wait(item.sender, step)
+                if not in_hands(item):
+                    lanes.at(expires_at(item))
+            case Expire():
+                await self._write(item, _expired(item))
+            case Return():
+                await self._write(item, RETURNED)
+            case Offer(repeat=repeat):
+                lanes.at(expires_at(item))
+                if owner is not None and lanes.stopped(item.sender) is None:
+                    await self._offer(item, owner, lanes, repeat=repeat)
+            case _:
+                assert_never(step)
+
+    async def _offer(
+        self, item: Item, owner: Session, lanes: Lanes, *, repeat: bool
+    ) -> None:
+        """Hand it over if the session has room and the pace allows."""
+        now = self.owner() or owner  # its status may be newer than the pass
+        ready = self._means.offering.prepare(self.name, item, now, repeat=repeat)
+        if isinstance(ready, NotReady):
+            _hold_up(lanes, item, ready)
+            return
+        if ready.taken is None:
+            await self._write(item, ready.intent)
+        move = ready.taken or await self._means.offering.hand_over(ready)
+        if move is not None:
+            self._owed.append((item, move))
+            await self._pay()
+        if self._box.pending.get(item.seq) is item:
+            lanes.wait(item.sender, Wait(item.reason, item.until, lane=_stops(item)))
+
+    def _facts(self, item: Item, owner: Session | None) -> Facts:
+        hands = self._means.hands
+        return Facts(
+            now=self._means.clock.wall(),
+            where=hands.where(item.session, owner),
+            owner=owner,
+            settles=hands.settles(item.session),
+            unchanged=self._means.offering.unchanged(self.name, item.seq, owner),
+        )
+
+    def _about(self, session: SessionRef, evidence: Evidence) -> Item | None:
+        """The pending letter the evidence is about; of twins the one given there."""
+        found = self._box.find(evidence.id)
+        if found is None or _given_to(found, session):
+            return found
+        twins = (i for i in self._box.pending.values() if i.id == evidence.id)
+        return next((item for item in twins if _given_to(item, session)), found)
+
+    def _moment(self, item: Item, session: SessionRef) -> Moment:
+        clock = self._means.clock
+        again = (item.id, process_of(session)) in self._means.hands.again
+        drops = self._drops.get(item.seq, 0)
+        return Moment(clock.wall(), clock.monotonic(), drops, again)
+
+    def _note(self, item: Item, session: SessionRef, evidence: Evidence) -> None:
+        """Remember what the next piece of evidence is judged by."""
+        if isinstance(evidence, Ignored):
+            self._means.hands.again.add((item.id, process_of(session)))
+        elif isinstance(evidence, Receipt) and evidence.status == "dropped":
+            self._drops[item.seq] = self._drops.get(item.seq, 0) + 1
+            if evidence.drop_reason == "rate-limited":
+                self._means.offering.too_fast(item, session)
+
+
+RETURNED = Move(
+    rung=Rung.HELD, reason=Reason.NO_OWNER, by="its session ended", repeat=True
+)
+
+
+def _hold_up(lanes: Lanes, item: Item, why: NotReady) -> None:
+    """Stop as much as the reason stops; unreadable mail blocks nothing."""
+    match why.scope:
+        case Scope.LETTER:
+            lanes.at(why.wait.until)
+        case Scope.LANE:
+            lanes.wait(item.sender, why.wait)
+        case Scope.SESSION:
+            lanes.wait_all(why.wait)
+        case _:
+            assert_never(why.scope)
+
+
+def _expired(item: Item) -> Move:
+    return Move(
+        rung=Rung.EXPIRED,
+        by=f"ttl {item.ttl_s} s",
+        tell=f"it expired: nobody took it within {item.ttl_s} s",
+    )
+
+
+def _stops(item: Item) -> bool:
+    """Whether the later ones of its lane wait after a try that ended so."""
+    return item.rung in (Rung.INTENT, Rung.HELD, Rung.DEFERRED)
+
+
+def _given_to(item: Item, session: SessionRef) -> bool:
+    return item.session is not None and process_of(item.session) == process_of(session)

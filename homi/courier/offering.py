@@ -1,0 +1,268 @@
+"""One hand-over: the letter made ready, the leg asked once, its outcome a move.
+
+Owns what is remembered of a session between tries (its pace, its silence); all
+of it may be lost.  Writes no ledger line: the drain does, before and after.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from enum import Enum
+
+import msgspec
+
+from homi.address import Name
+from homi.clock import Clock
+from homi.courier.hands import Hands
+from homi.courier.moves import RETRY_MAX, Moment, Move, of_outcome
+from homi.courier.pace import Key, Pace, Process
+from homi.courier.rules import Wait, process_of
+from homi.envelope import Reason, Rung, SessionRef, decode_msg
+from homi.errors import StorageFailed
+from homi.legs.base import Deferred, Held, Leg, Letter, Offered, Outcome, Witness
+from homi.sessions import Session
+from homi.store.base import Store
+from homi.store.mailbox import Item
+
+log = logging.getLogger("homi.courier")
+
+# A leg bounds its own waits (5 s for the client's close); this catches a leg
+# that does not.
+OFFER_LIMIT = 30.0  # s
+UNREADABLE_RETRY = 60.0  # s: a line that cannot be read now may be mended
+
+# The sender's address, the session -> the tag's socket, the line's socket.
+ReplySocket = Callable[[str, Session], tuple[str, str]]
+
+
+class NotRecorded(Exception):
+    """The ledger took a line not: nothing may be done upon it."""
+
+
+class Scope(Enum):
+    """What a reason not to offer holds up."""
+
+    LETTER = "letter"
+    LANE = "lane"
+    SESSION = "session"
+
+
+class NotReady(msgspec.Struct, frozen=True):
+    """Why nothing goes out now, and what it holds up."""
+
+    wait: Wait
+    scope: Scope
+
+
+class Ready(msgspec.Struct, frozen=True):
+    """A letter that may go out, with the lines that come before it."""
+
+    item: Item
+    session: Session
+    leg: Leg
+    letter: Letter
+    key: Key
+    taken: Move | None  # it stands there already: this line, and no offer
+    intent: Move
+
+
+class Offering:
+    """Hands letters over; one at a time per mailbox."""
+
+    def __init__(
+        self,
+        store: Store,
+        legs: list[Leg],
+        witness: Witness,
+        reply_socket: ReplySocket,
+        hands: Hands,
+        clock: Clock,
+    ) -> None:
+        """The first of legs that serves a session is the one that is used."""
+        self._store = store
+        self._legs = legs
+        self._witness = witness
+        self._reply_socket = reply_socket
+        self._hands = hands
+        self._clock = clock
+        self._pace = Pace()
+        self._silent: dict[Process, tuple[int, float]] = {}  # failures, next try
+        self._tries: dict[tuple[Name, int], int] = {}
+        self._said_no: dict[tuple[Name, int], Session] = {}
+        self._unreadable: dict[tuple[Name, int], float] = {}
+
+    def prepare(
+        self, name: Name, item: Item, session: Session, *, repeat: bool
+    ) -> Ready | NotReady:
+        """The letter ready for session, or why it cannot go out now."""
+        leg = next((leg for leg in self._legs if leg.serves(session)), None)
+        if leg is None:
+            return _not_ready(Scope.SESSION, Reason.UNREACHABLE)
+        process, now = process_of(session.ref), self._clock.monotonic()
+        failures, again = self._silent.get(process, (0, 0.0))
+        if failures > 1 and again > now:
+            return self._later(Scope.SESSION, Reason.UNREACHABLE, again - now)
+        if self._hands.room(session) <= 0:
+            return _not_ready(Scope.SESSION, Reason.PACED)
+        letter = self._letter(name, item, session, repeat=repeat)
+        if letter is None:
+            return self._later(Scope.LETTER, Reason.DISK, UNREADABLE_RETRY)
+        key = self._key(item, session, letter)
+        wait = self._pace.wait(key, (item.id, repeat), now)
+        if wait > 0.0:
+            return self._later(Scope.LANE, Reason.PACED, wait)
+        return Ready(
+            item,
+            session,
+            leg,
+            letter,
+            key,
+            self._there_already(name, letter, session, leg.name),
+            Move(rung=Rung.INTENT, session=session.ref, leg=leg.name, repeat=repeat),
+        )
+
+    async def hand_over(self, ready: Ready) -> Move | None:
+        """Offer once, its intent being recorded; None: the outcome is unknown."""
+        item, session, letter = ready.item, ready.session, ready.letter
+        self._hands.give(session, letter.place, item.id)
+        self._witness.watch(session, letter)
+        now = self._clock.monotonic()
+        self._pace.spend(ready.key, (item.id, letter.repeat), now)
+        try:
+            async with asyncio.timeout(OFFER_LIMIT):
+                outcome = await ready.leg.offer(letter, session)
+        except TimeoutError:
+            log.error("%s to=%s via=%s no end", item.id, letter.place, ready.leg.name)
+            return None
+        if isinstance(outcome, Offered):
+            self._witness.offered(session, item.id)
+        moment = self._remember((letter.place, item.seq), session, outcome)
+        move = of_outcome(outcome, session.ref, ready.leg.name, moment)
+        return msgspec.structs.replace(move, repeat=letter.repeat)
+
+    def adopt(self, name: Name, item: Item) -> Move | None:
+        """Watch a letter an earlier run of homi handed over; its line if it is there.
+
+        Whatever became of it then, only evidence moves it while the process lives.
+        """
+        if item.session is None or self._hands.has(item.session, name, item.id):
+            return None
+        session = self._hands.session(item.session)
+        if session is None:
+            return None
+        letter = self._letter(name, item, session, repeat=item.repeat)
+        if letter is None:
+            return None
+        there = self._there_already(name, letter, session, None)
+        if there is None:
+            self._hands.give(session, name, item.id)
+            self._witness.watch(session, letter)
+            if item.rung is not Rung.HELD:
+                # Of one the client held, silence says nothing.
+                self._witness.offered(session, item.id)
+        return None if item.taken else there
+
+    def too_fast(self, item: Item, ref: SessionRef) -> None:
+        """The client's guard was hit: that sender's bucket there is empty."""
+        session = self._hands.session(ref)
+        if session is not None:
+            address = _address(item)
+            key = _key_of(self._reply_socket(address, session), item, session)
+            self._pace.empty(key, self._clock.monotonic())
+
+    def unchanged(self, name: Name, seq: int, owner: Session | None) -> bool:
+        """Whether the owner's record is what it was when it could not take it."""
+        return owner is not None and self._said_no.get((name, seq)) == owner
+
+    def revive(self, process: Process) -> None:
+        """The session's record changed: try it again without delay."""
+        self._silent.pop(process, None)
+
+    def forget(self, name: Name, seq: int) -> None:
+        """The letter is finished, or no more for this session."""
+        self._tries.pop((name, seq), None)
+        self._said_no.pop((name, seq), None)
+        self._unreadable.pop((name, seq), None)
+
+    def forget_process(self, process: Process) -> None:
+        """The process is gone."""
+        self._silent.pop(process, None)
+        self._pace.forget(process)
+
+    def _there_already(
+        self, name: Name, letter: Letter, session: Session, leg: str | None
+    ) -> Move | None:
+        """The line for a letter the conversation holds; watched from here on."""
+        if not self._witness.taken_before(session, letter.msg.id):
+            return None
+        self._hands.give(session, name, letter.msg.id)
+        self._witness.watch(session, letter)
+        return Move(rung=Rung.TAKEN, session=session.ref, leg=leg, by="transcript")
+
+    def _letter(
+        self, name: Name, item: Item, session: Session, *, repeat: bool
+    ) -> Letter | None:
+        """The letter from its inbox line; None, and logged, if it is unreadable."""
+        key, now = (name, item.seq), self._clock.monotonic()
+        if self._unreadable.get(key, now) > now:
+            return None
+        try:
+            envelope = self._store.mailbox(name).read(item)
+            msg = decode_msg(envelope.msg)
+        except (StorageFailed, msgspec.MsgspecError) as error:
+            log.error("%s to=%s unreadable: %s", item.id, name, error)
+            self._unreadable[key] = now + UNREADABLE_RETRY
+            return None
+        reply, line = self._reply_socket(_address(item), session)
+        return Letter(
+            place=name,
+            envelope=envelope,
+            msg=msg,
+            repeat=repeat,
+            possible_repeat=item.via_repeat,
+            reply_socket=reply,
+            line_socket=line,
+        )
+
+    def _key(self, item: Item, session: Session, letter: Letter) -> Key:
+        return _key_of((letter.reply_socket, letter.line_socket), item, session)
+
+    def _remember(
+        self, key: tuple[Name, int], session: Session, outcome: Outcome
+    ) -> Moment:
+        """Keep what the next try needs; how often it ended this way before."""
+        process, now = process_of(session.ref), self._clock.monotonic()
+        tries = self._tries.get(key, 0)
+        if isinstance(outcome, Deferred):
+            self._tries[key] = tries + 1
+        else:
+            self._tries.pop(key, None)
+        if isinstance(outcome, Held) and outcome.until is None:
+            self._said_no[key] = session
+        if isinstance(outcome, Deferred) and outcome.reason is Reason.UNREACHABLE:
+            # One letter's failure holds its lane; a second in a row is the session's.
+            failures = self._silent.get(process, (0, 0.0))[0] + 1
+            rest = min(outcome.after * 2.0 ** min(failures - 1, 16), RETRY_MAX)
+            self._silent[process] = (failures, now + rest)
+        else:
+            self._silent.pop(process, None)
+        return Moment(self._clock.wall(), now, tries)
+
+    def _later(self, scope: Scope, reason: Reason, delay: float) -> NotReady:
+        until = self._clock.wall() + delay
+        return NotReady(Wait(reason, until, lane=True), scope)
+
+
+def _not_ready(scope: Scope, reason: Reason) -> NotReady:
+    """Until some event."""
+    return NotReady(Wait(reason, lane=True), scope)
+
+
+def _address(item: Item) -> str:
+    """The sender's address, as a reply would name it."""
+    return item.from_ if item.device is None else f"{item.from_}@{item.device}"
+
+
+def _key_of(sockets: tuple[str, str], item: Item, session: Session) -> Key:
+    """What the client's guard counts by: the socket the line names as its sender."""
+    return sockets[1] or sockets[0] or item.sender, process_of(session.ref)
