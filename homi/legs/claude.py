@@ -9,8 +9,8 @@ import logging
 import os
 import socket
 import stat
-from collections.abc import Callable
 from pathlib import Path
+from typing import Protocol
 
 from homi.clock import Clock
 from homi.envelope import Reason, Rung
@@ -27,14 +27,15 @@ FULL_AFTER = 2.0  # its backlog is full: it is alive and behind
 GONE_AFTER = 5.0  # nobody listens, or it closed over our bytes
 SILENT_AFTER = 35.0  # it hangs; its own guard drops an equal text for 30 s
 
-EVERYTHING = frozenset({Rung.OFFERED, Rung.SEEN})
-
 _log = logging.getLogger(__name__)
 
 
-def _everything(_session: Session) -> frozenset[Rung]:
-    """What the leg can prove where nothing was learnt to the contrary."""
-    return EVERYTHING
+class Learnt(Protocol):
+    """What the leg asks of whoever reads the sessions' transcripts."""
+
+    def proofs(self, session: Session) -> frozenset[Rung]:
+        """What can be proven of letters to session."""
+        ...
 
 
 class ClaudeLeg:
@@ -42,12 +43,8 @@ class ClaudeLeg:
 
     name = "claude"
 
-    def __init__(
-        self,
-        clock: Clock,
-        learnt: Callable[[Session], frozenset[Rung]] = _everything,
-    ) -> None:
-        """learnt: the proofs the witness found a session to give."""
+    def __init__(self, clock: Clock, learnt: Learnt) -> None:
+        """learnt: the witness, which finds out what a session proves."""
         self._clock = clock
         self._learnt = learnt
 
@@ -57,7 +54,7 @@ class ClaudeLeg:
 
     def proofs(self, session: Session) -> frozenset[Rung]:
         """OFFERED always; SEEN unless the witness found no way to prove it."""
-        return self._learnt(session)
+        return self._learnt.proofs(session)
 
     async def offer(self, letter: Letter, session: Session) -> Outcome:
         """Write it once.  A clean close within SETTLE is Offered, all else Deferred."""
