@@ -177,6 +177,20 @@ class Place:
             line["rung"] for line in self.lines(name, "ledger") if line["id"] == message
         ]
 
+    def stored(self, name: str, text: str, count: int = 1) -> dict[str, Any]:
+        """Wait until so many inbox lines hold text; the first of them."""
+
+        def found() -> list[dict[str, Any]]:
+            hits = [one for one in self.lines(name) if text in one["msg"]["text"]]
+            return hits if len(hits) >= count else []
+
+        return dict(until(found, f"{text!r} is in the mailbox of {name}")[0])
+
+    def send(self, to: str, text: str, *options: str, sender: str = "svc") -> str:
+        """Send by the command line as a claimed name; the message's id."""
+        out = self.ok("send", "--json", "--from", sender, *options, to, text)
+        return str(json.loads(out)["id"])
+
     def reached(self, name: str, message: str, rung: str, patience: float = 15) -> None:
         """Wait until the ledger has that rung for the message."""
         until(
@@ -194,6 +208,10 @@ class Place:
                 if record.get("name") == name and foreign:
                     return dict(record)
         return None
+
+    def listed(self, name: str) -> dict[str, Any]:
+        """Wait until homi holds name in the registry; its record."""
+        return dict(until(lambda: self.planted(name), f"{name} is planted"))
 
     # ---- sessions ----
 
