@@ -175,6 +175,13 @@ class Claude(Namespace):
         os.kill(pid, signal.SIGTERM)
         until(lambda: not _runs(pid), f"{name} has ended")
 
+    def end_all(self) -> None:
+        """End every session, and forget them."""
+        for name, pid in self.pids.items():
+            if _runs(pid):
+                self.end(name)
+        self.pids.clear()
+
 
 def _runs(pid: int) -> bool:
     """Whether the process runs (a zombie does not)."""
