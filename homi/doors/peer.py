@@ -23,7 +23,7 @@ from homi.doors.plant import Records
 from homi.doors.receipts import Receipts
 from homi.doors.repeats import Repeats
 from homi.doors.sender import Senders, marked, write
-from homi.doors.sockets import RECEIPTS, Sockets, clear_leftover
+from homi.doors.sockets import Sockets, clear_leftover
 from homi.doors.turn import Turn
 from homi.envelope import SessionRef, encode
 from homi.errors import BadMessage
@@ -85,12 +85,12 @@ class PeerDoor:
         self._receipts = Receipts(sessions, on_receipt)
         self._repeats = Repeats(doubtful)
         self._claims: dict[Name, Claim] = {}
+        self._address: dict[int, str] = {}  # whom a number stands for
         self._connections: set[Connection] = set()
         self._running = False
         names.subscribe(self._on_name)
         names.subscribe_desk(self._on_desk)
         owners.subscribe(self._on_owner)
-        sessions.subscribe(self._on_session)
 
     async def start(self) -> None:
         """Take leftovers away, bind every number, then plant what has no owner.
@@ -107,7 +107,9 @@ class PeerDoor:
         self._turn = Turn(loop, self._postmaster.accept)
         swept = self._records.sweep()
         self._claims = {claim.name: claim for claim in self._names.all()}
-        for number in self._wanted():
+        self._address = self._names.desk_numbers()
+        self._address |= {claim.number: claim.name for claim in self._claims.values()}
+        for number in self._address:
             self._sockets.open(number)
         bound = {listener.path for listener in self._sockets.bound.values()}
         for path in swept.values():
@@ -116,9 +118,11 @@ class PeerDoor:
         self._running = True
         for claim in self._claims.values():
             self._show(claim)
-        self._notice = Notice(loop, self._taken_away, self._sockets.bound.__contains__)
-        self._watch()
-        self._sweeper = loop.call_later(SWEEP * random.uniform(0.9, 1.1), self._sweep)
+        folders = [self._sockets.folder, *(each.folder for each in self._planters)]
+        ours = self._address.__contains__
+        self._notice = Notice(folders, self._taken_away, ours)
+        self._notice.attach(loop)
+        self._sweep_later()
         log.info("peer door: %d sockets in %s", len(bound), folder)
 
     async def stop(self) -> None:
@@ -209,7 +213,7 @@ class PeerDoor:
 
     def _message(self, connection: Connection, frame: Message, line: bytes) -> None:
         """Submit a message to whoever its socket stands for."""
-        to = self._address(connection.number)
+        to = self._address.get(connection.number)
         if to is None:
             self._refuse(connection, line, "nobody is behind this socket")
             return
@@ -227,19 +231,12 @@ class PeerDoor:
         submission = Submission(head, encode(head), Stamp(via), to, done)
         self._turn.take(connection, submission)
 
-    def _address(self, number: int) -> str | None:
-        """Whom a number stands for; None: nobody."""
-        if number == RECEIPTS:
-            return None
-        claim = self._names.by_number(number)
-        return claim.name if claim else self._names.desk_address(number)
-
     def _refuse(self, connection: Connection, line: bytes, reason: str) -> None:
         """Keep a line that cannot be mail, tell its sender that it failed."""
         pid = connection.pid
         log.warning("peer pid=%d status=refused (%s)", pid, reason)
-        about = {"door": "peer", "uid": connection.uid, "pid": pid}
-        about["to"] = self._address(connection.number)
+        to = self._address.get(connection.number)
+        about = {"door": "peer", "to": to, "uid": connection.uid, "pid": pid}
         self._quarantine.refuse(reason, line, about)
         connection.refuse()
 
@@ -253,15 +250,17 @@ class PeerDoor:
         if before is not None and (claim is None or claim.number != before.number):
             self._records.hide(before.number)
             self._sockets.close(before.number)
+            del self._address[before.number]
         if claim is not None:
             self._claims[name] = claim
+            self._address[claim.number] = name
             self._sockets.open(claim.number)
             self._show(claim)
 
     def _on_owner(self, name: Name, _old: Session | None, new: Session | None) -> None:
         """Step aside for an owner, come back when it is gone; keep listening."""
         claim = self._claims.get(name)
-        if not self._running or claim is None:
+        if not self._running or claim is None or self._names.get(name) is None:
             return
         if new is not None:
             self._records.hide(claim.number)
@@ -274,14 +273,10 @@ class PeerDoor:
             return
         if address is None:
             self._sockets.close(number)
+            self._address.pop(number, None)
         else:
+            self._address[number] = address
             self._sockets.open(number)
-
-    def _on_session(self, old: Session | None, _new: Session | None) -> None:
-        """The first session ever makes the registry: plant what could not be."""
-        if self._running and old is None:
-            self._watch()
-            self._recheck(self._records.numbers())
 
     def _show(self, claim: Claim) -> None:
         """Plant the claim's record if it may be listed: bound, and no owner lives."""
@@ -295,36 +290,27 @@ class PeerDoor:
         """The desk number of an address."""
         return self._names.desk(address, self._clock.wall())
 
-    def _wanted(self) -> list[int]:
-        """Every number that must be bound."""
-        claimed = [claim.number for claim in self._claims.values()]
-        return [*claimed, *self._names.desk_numbers()]
-
     def _taken_away(self, numbers: set[int] | None) -> None:
         """Files of ours changed: put right what is missing."""
-        if self._running:
-            self._sockets.repair(self._wanted())
-            self._watch()
-            self._recheck(self._records.numbers() if numbers is None else numbers)
+        if not self._running:
+            return
+        concerned = self._address.keys() if numbers is None else numbers
+        self._sockets.repair(concerned)
+        for number in concerned:
+            self._records.check(number)
 
     def _sweep(self) -> None:
         """Find what a lost notice would have told."""
-        self._sweeper = self._loop.call_later(
-            SWEEP * random.uniform(0.9, 1.1), self._sweep
-        )
+        self._sweep_later()
+        self._notice.verify()
         self._taken_away(None)
         for claim in self._claims.values():
             self._show(claim)
 
-    def _recheck(self, numbers: Iterable[int]) -> None:
-        """Plant again the records that are missing."""
-        for number in list(numbers):
-            self._records.check(number)
-
-    def _watch(self) -> None:
-        """Watch the folders our files are in, as far as they are there."""
-        self._notice.add([self._sockets.folder])
-        self._notice.add(planter.folder for planter in self._planters)
+    def _sweep_later(self) -> None:
+        """The next sweep, not at the same moment as everyone's."""
+        after = SWEEP * random.uniform(0.9, 1.1)
+        self._sweeper = self._loop.call_later(after, self._sweep)
 
 
 def _wall(at: str, default: float) -> float:

@@ -73,17 +73,18 @@ class Sockets:
                 return ""
         return self._lines[folder].path
 
-    def repair(self, wanted: Iterable[int]) -> None:
-        """Bind again what was deleted or replaced under us, and what failed."""
+    def repair(self, numbers: Iterable[int]) -> None:
+        """Bind again those that were deleted or replaced under us, or failed."""
         self._mend_folder()
-        for number, listener in list(self.bound.items()):
-            if listener.displaced():
+        for number in numbers:
+            listener = self.bound.get(number)
+            if listener is None:
+                self.open(number)
+            elif listener.displaced():
                 self.bound[number] = self._again(listener)
         for folder, listener in list(self._lines.items()):
             if listener.displaced():
                 self._lines[folder] = self._again(listener)
-        for number in wanted:
-            self.open(number)
 
     def _again(self, old: Listener) -> Listener:
         """A new listener at the path of one that nobody finds any more; the old one
