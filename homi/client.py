@@ -5,7 +5,7 @@ no asyncio.  homi-protocol(7) lists the verbs.
 """
 
 from pathlib import Path
-from typing import TypeVar
+from typing import Self, TypeVar
 
 import msgspec
 
@@ -39,8 +39,12 @@ class Client:
         self._dial.settimeout(None if seconds is None else seconds + GRACE)
         return _typed(self._dial.ask(encode(request) + b"\n"), answer)
 
-    def close(self) -> None:
-        """End the connection."""
+    def __enter__(self) -> Self:
+        """The connection itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
         self._dial.close()
 
 

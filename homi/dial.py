@@ -33,22 +33,27 @@ class Late(Lost):
 
 
 class Dial:
-    """One blocking connection; the end of the process closes it as well as close()."""
+    """One blocking connection, closed at the end of its with block."""
 
     def __init__(self, path: str, timeout: float | None = ANSWER_TIMEOUT) -> None:
         """Connect and say hello; Absent where nobody listens, 76 on a version."""
         self._rest = b""
         self._socket = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
         self._socket.settimeout(timeout)
-        self._connect(path)
-        hello = f'{{"verb":"hello","v":{PROTOCOL},"software":"homi {__version__}"}}\n'
-        self.welcome = self.ask(hello.encode())
-        if self.welcome.get("v") != PROTOCOL:
-            raise VersionMismatch(
-                f"the daemon speaks protocol {self.welcome.get('v')},"
-                f" this homi {PROTOCOL}",
-                hint="stop the daemon and start it again with this homi",
-            )
+        try:
+            self._connect(path)
+            self.welcome = self._hello()
+        except HomiError:
+            self.close()
+            raise
+
+    def __enter__(self) -> "Dial":
+        """The connection itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        self.close()
 
     def ask(self, line: bytes) -> Json:
         """What the daemon answered to line; its error as one of homi.errors."""
@@ -74,6 +79,17 @@ class Dial:
     def close(self) -> None:
         """End the connection; harmless when it has ended."""
         self._socket.close()
+
+    def _hello(self) -> Json:
+        """The daemon's welcome, of a version that this homi speaks."""
+        hello = f'{{"verb":"hello","v":{PROTOCOL},"software":"homi {__version__}"}}\n'
+        welcome = self.ask(hello.encode())
+        if welcome.get("v") != PROTOCOL:
+            raise VersionMismatch(
+                f"the daemon speaks protocol {welcome.get('v')}, this homi {PROTOCOL}",
+                hint="stop the daemon and start it again with this homi",
+            )
+        return welcome
 
     def _connect(self, path: str) -> None:
         """Connect to path, and make sure that who listens is of our own uid."""

@@ -31,8 +31,8 @@ def claim(
     """Make NAME an address of this device that keeps its mail at any hour."""
     # The daemon works in a folder of its own: only here is DIR what was meant.
     folder = None if cwd is None else os.path.abspath(cwd)
-    client = Client(paths.state_root(home))
-    done = client.call(Claim(i=1, name=name, cwd=folder, take=take), Claimed)
+    with Client(paths.state_root(home)) as client:
+        done = client.call(Claim(i=1, name=name, cwd=folder, take=take), Claimed)
     if as_json:
         output.json_line(done)
         return
@@ -47,7 +47,8 @@ def claim(
 @click.pass_obj
 def release(home: str, /, name: str, *, as_json: bool) -> None:
     """End the claim on NAME; its mailbox stays where it is."""
-    done = Client(paths.state_root(home)).call(Release(i=1, name=name), Done)
+    with Client(paths.state_root(home)) as client:
+        done = client.call(Release(i=1, name=name), Done)
     if as_json:
         output.json_line(done)
         return
@@ -63,7 +64,8 @@ def ls(home: str, /, *, as_json: bool) -> None:
     """List the claimed names, who owns them and what waits for them."""
     root = paths.state_root(home)
     try:
-        listing = Client(root).call(List(i=1), Listing)
+        with Client(root) as client:
+            listing = client.call(List(i=1), Listing)
     except Absent:
         listing = _from_files(root)
         output.note("no daemon runs: who owns a name is not known (homi start)")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from homi import paths
+from homi import config, paths
 from homi.cli import options, output
 from homi.cli.fast import load
 from homi.cli.mail import Mail
@@ -32,7 +32,8 @@ LOG_TAIL = 12  # lines of the log that are shown when a start failed
 @click.pass_obj
 def run(home: str, /) -> int:
     """Be the daemon, in the foreground, until SIGTERM or Ctrl-C."""
-    return load("homi.daemon", "run", paths.state_root(home), True)
+    settings = config.load(paths.config_file())
+    return load("homi.daemon", "run", paths.state_root(home), settings)
 
 
 @click.command()
@@ -69,13 +70,13 @@ def start(home: str, /) -> None:
 def stop(home: str, /) -> None:
     """End the daemon in order, and wait until its process is gone."""
     try:
-        client = Client(paths.state_root(home))
+        with Client(paths.state_root(home)) as client:
+            pid = client.welcome.pid
+            handle = _handle(pid)
+            client.call(Stop(i=1), Done)
     except Absent:
         output.line("not running")
         return
-    pid = client.welcome.pid
-    handle = _handle(pid)
-    client.call(Stop(i=1), Done)
     if not _gone(pid, handle):
         raise NotReached(
             f"the daemon (pid {pid}) is still there after {STOP_LIMIT:.0f} s",
@@ -91,7 +92,8 @@ def status(home: str, /, *, as_json: bool) -> int:
     """How the daemon is; without one, what its files tell (69)."""
     root = paths.state_root(home)
     try:
-        report = Client(root).call(Status(i=1), StatusReport)
+        with Client(root) as client:
+            report = client.call(Status(i=1), StatusReport)
     except Absent as error:
         _status_of_files(root, as_json=as_json)
         raise error
@@ -114,11 +116,10 @@ class _StartFailed(HomiError):
 def _answering(root: Path) -> int | None:
     """The pid of the daemon that says hello; None where none does."""
     try:
-        client = Client(root)
+        with Client(root) as client:
+            return client.welcome.pid
     except (Absent, Lost):
         return None
-    client.close()
-    return client.welcome.pid
 
 
 def _log_file(root: Path) -> Path:

@@ -178,7 +178,8 @@ def _submit(plan: Plan, path: str) -> Json:
     """The daemon's report; a lost connection is tried once more with the same id."""
     for last in (False, True):
         try:
-            return _send(plan, Dial(path))
+            with Dial(path) as dial:
+                return _send(plan, dial)
         except Lost as error:
             if last or isinstance(error, Late):
                 raise StorageFailed(
@@ -216,13 +217,14 @@ def _await(plan: Plan, path: str, place: str) -> Json:
     while True:
         left = max(0.0, deadline - time.monotonic())
         try:
-            dial = Dial(path)
-            dial.settimeout(left + 10)
-            done = dial.ask(
-                f'{{"verb":"await","i":2,"name":{quote(place)},"id":{quote(plan.id)},'
-                f'"rung":{quote(plan.wait_for)},"timeout":{left:.3f}}}\n'.encode()
-            )
-            return {"rung": done.get("rung", plan.wait_for)}
+            with Dial(path) as dial:
+                dial.settimeout(left + 10)
+                done = dial.ask(
+                    f'{{"verb":"await","i":2,"name":{quote(place)},'
+                    f'"id":{quote(plan.id)},"rung":{quote(plan.wait_for)},'
+                    f'"timeout":{left:.3f}}}\n'.encode()
+                )
+                return {"rung": done.get("rung", plan.wait_for)}
         except (Absent, Lost) as error:
             if time.monotonic() + REDIAL >= deadline:
                 raise NotReached(

@@ -1,0 +1,78 @@
+"""Run homi as a process of its own, in an environment of its own."""
+
+import fcntl
+import os
+import pty
+import subprocess
+import sys
+import termios
+from pathlib import Path
+
+REPOSITORY = Path(__file__).parents[2]
+AGENT = ("CLAUDE", "CODEX", "AI_AGENT", "HOMI_", "XDG_", "PYTEST_")
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """Nothing of the caller's agent or settings; HOME and the root in folder."""
+    kept = {key: v for key, v in os.environ.items() if not key.startswith(AGENT)}
+    return kept | {
+        "HOME": str(folder),
+        "HOMI_HOME": str(folder / "s"),
+        "CLAUDE_CONFIG_DIR": str(folder / ".claude"),
+        "PYTHONPATH": str(REPOSITORY),
+    }
+
+
+def homi(
+    folder: Path, *argv: str | bytes, given: bytes = b"", **env: str
+) -> subprocess.CompletedProcess[bytes]:
+    """A homi command as a service: no terminal anywhere."""
+    return subprocess.run(
+        [sys.executable, "-m", "homi", *argv],
+        input=given,
+        capture_output=True,
+        env=environment(folder) | env,
+        cwd=folder,
+        timeout=60,
+        check=False,
+        start_new_session=True,
+    )
+
+
+def by_person(
+    folder: Path, *argv: str, screen: bool = False, **env: str
+) -> subprocess.CompletedProcess[bytes]:
+    """A homi command with a controlling terminal; screen: its stdout too."""
+    ours, theirs = pty.openpty()
+
+    def sit_down() -> None:
+        fcntl.ioctl(theirs, termios.TIOCSCTTY, 0)
+
+    process = subprocess.Popen(
+        [sys.executable, "-m", "homi", *argv],
+        stdin=theirs,
+        stdout=theirs if screen else subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(folder) | {"TERM": "xterm"} | env,
+        cwd=folder,
+        start_new_session=True,
+        preexec_fn=sit_down,
+    )
+    os.close(theirs)
+    shown = _until_closed(ours) if screen else b""
+    out, err = process.communicate(timeout=60)
+    os.close(ours)
+    return subprocess.CompletedProcess(argv, process.returncode, out or shown, err)
+
+
+def _until_closed(terminal: int) -> bytes:
+    """What was written to a terminal until nobody has it open."""
+    parts = []
+    while True:
+        try:
+            data = os.read(terminal, 1 << 16)
+        except OSError:  # Linux says EIO once the other side is closed
+            return b"".join(parts)
+        if not data:
+            return b"".join(parts)
+        parts.append(data)
