@@ -12,6 +12,7 @@ import signal
 import socket
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -116,11 +117,23 @@ def serving(
             process.wait()
 
 
-def load(tools: Tools, pid: int, path: str, request: Path, *options: str) -> Load:
-    """Put the server under the generator's load; what both saw."""
+def load(
+    tools: Tools,
+    pid: int,
+    path: str,
+    request: Path,
+    *options: str,
+    sessions: Path | None = None,
+) -> Load:
+    """Put the server under the generator's load; what both saw.  With sessions the
+    generator has a record there, as a native sender does."""
+    argv = [str(tools.loadgen), "-u", path, "-r", str(request), *options]
+    if sessions is not None:
+        argv = [sys.executable, str(HERE / "as_session.py"), str(sessions), *argv]
     before = cpu(pid)
     done = subprocess.run(
-        [str(tools.loadgen), "-u", path, "-r", str(request), *options],
+        argv,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         timeout=120,

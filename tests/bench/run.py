@@ -132,7 +132,12 @@ class Bench:
             peers = _peer_socket(home / "c" / "sessions", "n0000")
             self._warm(pid, path)
             return [
-                self._load(pid, str(path if case.door == "control" else peers), case)
+                self._load(
+                    pid,
+                    str(path if case.door == "control" else peers),
+                    case,
+                    sessions=home / "c" / "sessions",
+                )
                 for case in cases
             ]
 
@@ -143,7 +148,7 @@ class Bench:
         way = "ack" if case.door == "control" else "close"
         argv = [str(self.tools.gcref), str(path), str(data), way]
         with kit.serving(argv, path) as pid:
-            return self._load(pid, str(path), case, greet=False)
+            return self._load(pid, str(path), case)
 
     def _warm(self, pid: int, path: Path) -> None:
         """Every mailbox exists before anything is measured."""
@@ -151,11 +156,20 @@ class Bench:
         request = self.requests["control"]
         kit.load(self.tools, pid, str(path), request, "-H", str(self.hello), *options)
 
-    def _load(self, pid: int, path: str, case: Case, *, greet: bool = True) -> Load:
-        first = ("-H", str(self.hello)) if greet and case.door == "control" else ()
-        request = self.requests[case.door]
-        more = ("-d", str(self.seconds), *first, *case.options)
-        return kit.load(self.tools, pid, path, request, *more)
+    def _load(
+        self, pid: int, path: str, case: Case, *, sessions: Path | None = None
+    ) -> Load:
+        """One case; sessions is homi's registry, None for the C server."""
+        ours = sessions is not None
+        greet = ("-H", str(self.hello)) if ours and case.door == "control" else ()
+        return kit.load(
+            self.tools,
+            pid,
+            path,
+            self.requests[case.door],
+            *("-d", str(self.seconds), *greet, *case.options),
+            sessions=sessions if case.door == "peer" else None,
+        )
 
 
 def _control(path: Path):  # noqa: ANN202 - a text file over the socket
