@@ -110,9 +110,9 @@ def test_shut_listener_stays_open_and_its_backlog_learns_the_truth(root: Path) -
             assert hall.inside == []
             hall.entrance.close(listener)
             assert verdict(sender) == "ConnectionResetError"
-        assert list(root.iterdir()) == []
 
     run(main)
+    assert list(root.iterdir()) == []
 
 
 @both

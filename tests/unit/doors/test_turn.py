@@ -84,6 +84,7 @@ def test_sender_that_gave_up_is_not_stored() -> None:
         assert connection.closed
         bench.line().close()
         assert len(bench.store.taken) == 1
+        bench.store.answer()
 
     run(main)
 
