@@ -42,6 +42,11 @@ class Batch:
         self.late_mails: list[Mail] = []  # no room in this half: not tried
         self.late_decisions: list[Entry] = []
 
+    def postpone(self) -> None:
+        """Try nothing durable of it now: all of it is late."""
+        self.late_mails, self.mails = self.mails, []
+        self.late_decisions, self.decisions = self.decisions, []
+
 
 class Place:
     """One mailbox as the committer knows it."""

@@ -107,6 +107,11 @@ class Checkpoint:
         # a power cut.
         self._ring.free[half] = True
 
+    def abandon(self, why: str) -> None:
+        """sync_dirty() broke off: nothing it did may be believed."""
+        self.trouble = why
+        self.running = None
+
     def reset(self) -> None:
         """Everything was synced and the ring is new."""
         self.dirty = [set(), set()]

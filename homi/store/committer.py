@@ -52,7 +52,10 @@ class Committer:
         """
         if batch.evidence:
             self._append_evidence(batch.evidence)
-        if self.closed or not (batch.mails or batch.decisions):
+        if self.closed:
+            self.settler.known(batch)
+            return
+        if not (batch.mails or batch.decisions):
             return
         work = Work()
         if not self.settler.settle(batch, work):
@@ -142,6 +145,11 @@ class Committer:
         if self._hook is not None:
             self._hook("after-lines")
 
+    def close(self) -> None:
+        """Give the files back; nothing may be committed any more."""
+        self.journals.close()
+        self.ring.close()
+
     # ---- after a failure ----
 
     def reopen(self) -> Reopened:
@@ -179,7 +187,7 @@ class Committer:
         wanted = records.get(journal.name, {})
         if not wanted and not self.journals.disk.exists(journal.path):
             return
-        repaired = repair(self.journals, journal, wanted, self._keep)
+        repaired = repair(self.journals, journal, wanted, self._keep, self._hook)
         name = journal.name.split("/")[1]
         if repaired.cut is not None and not journal.is_ledger:
             self.place(name).known.moved(

@@ -5,7 +5,7 @@ and tells it through arrived() and apply().  homi-mailbox(5) is the format.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 
@@ -190,6 +190,12 @@ class Mailbox:
     def doubt(self, item: Item) -> None:
         """It may have been handed over without a trace: it needs the repeat mark."""
         item.repeat = True
+
+    def moved(self, places: Mapping[int, int]) -> None:
+        """Lines stand at other offsets (seq to offset) after a repair of the inbox."""
+        for seq, offset in places.items():
+            if (item := self.pending.get(seq)) is not None:
+                item.offset = offset
 
     def _finish(self, item: Item, rung: Rung) -> None:
         """Take the item out of pending, its id and seq kept."""

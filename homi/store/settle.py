@@ -7,7 +7,7 @@ part of the store: every mail passes one turn of the loop in _mails().
 from homi.envelope import encode
 from homi.store.base import Kept, Mail
 from homi.store.batch import Batch, Entry, Group, Place, Work
-from homi.store.dedupe import MASK
+from homi.store.dedupe import MASK, key_of
 from homi.store.journal import Journal, Journals
 from homi.store.ring import FIXED, MAGIC, Ring, crc32, pack_crc, pack_record
 
@@ -41,6 +41,14 @@ class Settler:
             return False
         self._decisions(batch, work)
         return not batch.late_decisions
+
+    def known(self, batch: Batch) -> None:
+        """Answer what is known, and nothing else."""
+        for mail in batch.mails:
+            place = self.place(mail.place)
+            key = key_of(mail.origin, mail.id)
+            if key in place.known:
+                self._is_known(mail, place, key)
 
     def _mails(self, batch: Batch, work: Work) -> None:
         """Give each new mail its sequence and record, as far as the half has room."""
@@ -128,8 +136,7 @@ class Settler:
             return True  # it cannot be told: FAILED, and the same id is safe
         if found is None:
             return False
-        mail.kept = Kept.KNOWN if found.same else Kept.CONFLICT
-        mail.seq, mail.offset, mail.length = found.seq, found.offset, found.length
+        answer_from(mail, found.seq, found.offset, found.length, same=found.same)
         return True
 
     def _line_at(self, journal: Journal, offset: int) -> bytes:
@@ -161,7 +168,15 @@ class Settler:
 
 def join(mail: Mail, first: Mail) -> None:
     """A twin in the same batch has the outcome of the first copy."""
-    if first.kept is not Kept.STORED:
-        return
-    mail.kept = Kept.KNOWN if mail.msg == first.msg else Kept.CONFLICT
-    mail.seq, mail.offset, mail.length = first.seq, first.offset, first.length
+    if first.kept is Kept.STORED:
+        same = mail.msg == first.msg
+        answer_from(mail, first.seq, first.offset, first.length, same=same)
+
+
+def answer_from(mail: Mail, seq: int, offset: int, length: int, *, same: bool) -> None:
+    """KNOWN by the line at that place, or CONFLICT, which has no line."""
+    if same:
+        mail.kept = Kept.KNOWN
+        mail.seq, mail.offset, mail.length = seq, offset, length
+    else:
+        mail.kept = Kept.CONFLICT

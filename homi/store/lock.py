@@ -1,0 +1,44 @@
+"""One daemon per state root: a lock the kernel gives back, whatever happens.
+
+Owns homi.lock.  The pid inside is for people; only the lock itself is proof.
+"""
+
+import contextlib
+import fcntl
+import os
+
+from homi.errors import CannotCreate
+
+LOCK = "homi.lock"
+
+
+class Lock:
+    """The lock of a root, held from construction to release()."""
+
+    def __init__(self, root: str) -> None:
+        """Take it; 73 with the holder's pid when another process has it."""
+        path = os.path.join(root, LOCK)
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
+        try:
+            self._fd = os.open(path, flags, 0o600)
+        except OSError as error:
+            raise CannotCreate(f"cannot open {path}: {error.strerror}") from error
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            holder = os.pread(self._fd, 32, 0).decode("ascii", "replace").strip()
+            os.close(self._fd)
+            raise CannotCreate(
+                f"a daemon with pid {holder or 'unknown'} has {root}",
+                hint="homi status shows it, homi stop ends it",
+            ) from error
+        # A full disk must not keep the daemon from draining.
+        with contextlib.suppress(OSError):
+            os.ftruncate(self._fd, 0)
+            os.pwrite(self._fd, b"%d\n" % os.getpid(), 0)
+
+    def release(self) -> None:
+        """Let others have it.  The file stays: another may be waiting on it."""
+        with contextlib.suppress(OSError):
+            os.ftruncate(self._fd, 0)
+        os.close(self._fd)

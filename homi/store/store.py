@@ -1,0 +1,208 @@
+"""The store on disk: the contract of store.base over lock, recovery and engine.
+
+Owns the composition and what is published after a batch.  homi-mailbox(5) states
+the promises.
+"""
+
+import asyncio
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from homi.address import Name
+from homi.clock import Clock
+from homi.config import STOP_DRAIN, Config
+from homi.envelope import DECISIONS, LedgerLine
+from homi.paths import make_private
+from homi.store.base import Kept, Mail
+from homi.store.batch import Batch, Entry, Reopened
+from homi.store.boot import Boots
+from homi.store.disk import Disk, RealDisk
+from homi.store.engine import Engine
+from homi.store.fault import from_environment
+from homi.store.journal import MAIL
+from homi.store.lines import read_line
+from homi.store.lock import Lock
+from homi.store.mailbox import Mailbox, stamp
+from homi.store.quarantine import Quarantine
+from homi.store.reading import INBOX
+from homi.store.ring import FIXED, NAME_MAX
+from homi.store.start import Started, start
+
+FREE_FOR = 1.0  # s a reading of the free space is good for
+
+
+class DiskStore:
+    """Mailboxes on disk behind one commit point.  open(), start(), …, aclose()."""
+
+    @classmethod
+    def open(
+        cls, root: Path, config: Config, clock: Clock, disk: Disk | None = None
+    ) -> "DiskStore":
+        """Lock, recover and load root; 73 when another daemon has it, 74 when the
+        disk refuses a step of the recovery."""
+        disk = disk or RealDisk()
+        make_private(root)
+        lock = Lock(os.fspath(root))
+        try:
+            return cls(os.fspath(root), config, clock, disk, lock)
+        except BaseException:
+            lock.release()
+            raise
+
+    def __init__(
+        self, root: str, config: Config, clock: Clock, disk: Disk, lock: Lock
+    ) -> None:
+        """Recover; use open()."""
+        boots = Boots(root, disk, clock)
+        started: Started = start(
+            disk,
+            root,
+            config.ring << 20,
+            Quarantine(root, disk, clock).keep,
+            clock.monotonic,
+            from_environment(os.environ),
+        )
+        boots.begin(list(started.mailboxes.values()))
+        self.findings = boots.findings + started.findings
+        self._root = root
+        self._disk = disk
+        self._clock = clock
+        self._lock = lock
+        self._boots = boots
+        self._committer = started.committer
+        self._boxes = started.mailboxes
+        self._engine: Engine | None = None
+        self._stopped = False
+        self._free = 0
+        self._free_at = float("-inf")
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Commit what is submitted from now on; callbacks come on loop."""
+        self._loop = loop
+        self._engine = Engine(self._committer, self._publish, self._amend, loop)
+
+    async def aclose(self) -> None:
+        """Finish what was submitted, empty the ring, release the lock."""
+        self._stopped = True
+        try:
+            if self._engine is not None:
+                await self._engine.stop(STOP_DRAIN)
+            if self._committer.checkpoint.at_rest and not self._committer.closed:
+                self._boots.end()
+        finally:
+            self._committer.close()
+            self._lock.release()
+
+    # ---- the contract ----
+
+    def mailbox(self, name: Name) -> Mailbox:
+        """The mailbox of name; a new one touches the disk with its first line."""
+        box = self._boxes.get(name)
+        if box is None:
+            path = os.path.join(self._root, MAIL, name, INBOX)
+            box = self._boxes[name] = Mailbox(
+                name, lambda at, length: read_line(self._disk, path, at, length)
+            )
+        return box
+
+    def mailboxes(self) -> list[Mailbox]:
+        """Every mailbox on disk or asked for."""
+        return list(self._boxes.values())
+
+    def submit(self, mail: Mail) -> None:
+        """Commit mail; done comes after it is durable, in the inbox and known here."""
+        if self._stopped or self._engine is None:
+            self._loop.call_soon(mail.done, mail)
+        else:
+            self._engine.mail(mail)
+
+    def record(
+        self,
+        name: Name,
+        line: LedgerLine,
+        done: Callable[[bool], None] | None = None,
+        *,
+        durable: bool = False,
+    ) -> None:
+        """Append line to the ledger; see the contract."""
+        entry = Entry(name, line, done)
+        if self._stopped or self._engine is None:
+            self._loop.call_soon(_tell, entry)
+        else:
+            self._engine.entry(entry, durable=durable or line.rung in DECISIONS)
+
+    def closed(self) -> str:
+        """Why accept is closed; empty while it is open."""
+        return "stopped" if self._stopped else self._committer.closed
+
+    def free_bytes(self) -> int:
+        """Free disk less what the ring owes the journals; read once a second."""
+        now = self._clock.monotonic()
+        if now - self._free_at >= FREE_FOR:
+            self._free_at = now
+            self._free = self._disk.free(self._root)
+        return self._free - self._committer.ring.owed
+
+    def largest_line(self) -> int:
+        """Bytes an inbox line may have; a longer one does not fit the ring."""
+        return self._committer.ring.largest - FIXED - NAME_MAX
+
+    # ---- what the engine tells ----
+
+    def _publish(self, batch: Batch) -> None:
+        """Let the mailboxes know, then answer."""
+        boxes = self._boxes
+        stored = Kept.STORED
+        for mail in batch.mails:
+            if mail.kept is stored:
+                box = boxes.get(mail.place) or self.mailbox(mail.place)
+                box.arrived(
+                    mail.seq,
+                    mail.offset,
+                    mail.length,
+                    mail.head,
+                    mail.via,
+                    stamp(mail.tail),
+                )
+        # In the order of the file: evidence stands before the decisions of its batch.
+        entries = batch.evidence + batch.decisions
+        for entry in entries:
+            if entry.ok:
+                self.mailbox(Name(entry.place)).apply(entry.line)
+        self._answer(iter(batch.mails), iter(entries))
+
+    def _answer(self, mails: Iterator[Mail], entries: Iterator[Entry]) -> None:
+        """Call every done; one that raises keeps no other from its answer."""
+        whole = False
+        try:
+            for mail in mails:
+                mail.done(mail)
+            for entry in entries:
+                _tell(entry)
+            whole = True
+        finally:
+            if not whole:
+                self._loop.call_soon(self._answer, mails, entries)
+
+    def _amend(self, result: Reopened) -> None:
+        """Follow a reopening: lines that moved, mail that was stored after all."""
+        for name, places in result.moved.items():
+            self.mailbox(Name(name)).moved(places)
+        for mail in result.mails:
+            self.mailbox(mail.place).arrived(
+                mail.seq,
+                mail.offset,
+                mail.length,
+                mail.head,
+                mail.via,
+                stamp(mail.tail),
+            )
+        for entry in result.entries:
+            self.mailbox(Name(entry.place)).apply(entry.line)
+
+
+def _tell(entry: Entry) -> None:
+    """Answer a ledger line, where somebody asked."""
+    if entry.done is not None:
+        entry.done(entry.ok)
