@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from homi.peers import process
+from tests.unit.sessions.place import on_terminal
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc")
 
@@ -113,15 +114,8 @@ def test_a_process_of_a_new_session_has_no_terminal() -> None:
 
 def test_a_process_on_a_terminal_has_one() -> None:
     """The positive control, on a pseudo-terminal."""
-    pid, fd = os.forkpty()
-    if pid == 0:
-        os.execvp("sleep", ["sleep", "600"])
-    try:
+    with on_terminal() as pid:
         assert process.has_terminal(pid)
-    finally:
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-        os.close(fd)
 
 
 @linux
