@@ -53,6 +53,10 @@ class Checkpoint:
         """The journal is about to be written under the current half."""
         self.dirty[self._ring.half].add(journal)
 
+    def is_dirty(self, journal: Journal) -> bool:
+        """Whether the ring may still owe the journal something."""
+        return journal in self.dirty[0] or journal in self.dirty[1]
+
     def swap(self) -> int | None:
         """Between two batches: go on in the other half; the half for sync_dirty().
 

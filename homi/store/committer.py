@@ -34,7 +34,7 @@ class Committer:
         self.ring = ring
         self.journals = journals
         self.checkpoint = Checkpoint(ring, journals, hook)
-        self.settler = Settler(ring, journals)
+        self.settler = Settler(ring, journals, self.checkpoint.is_dirty)
         self.place = self.settler.place
         self.closed = ""  # why nothing is accepted; empty while it is
         self.mean_sync = 0.0  # seconds

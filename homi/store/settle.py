@@ -4,6 +4,8 @@ Owns ids, sequences and the bytes of lines and records; writes nothing.  The hot
 part of the store: every mail passes one turn of the loop in _mails().
 """
 
+from collections.abc import Callable
+
 from homi.envelope import encode
 from homi.store.base import Kept, Mail
 from homi.store.batch import Batch, Entry, Group, Place, Work
@@ -17,9 +19,12 @@ _READ = 8192  # bytes read at first of a line whose length is not known
 class Settler:
     """Makes batches ready for the ring; the places are its to fill and to ask."""
 
-    def __init__(self, ring: Ring, journals: Journals) -> None:
-        """No place is known."""
+    def __init__(
+        self, ring: Ring, journals: Journals, is_dirty: Callable[[Journal], bool]
+    ) -> None:
+        """No place is known.  is_dirty: written since its last sync that succeeded."""
         self.places: dict[str, Place] = {}
+        self._is_dirty = is_dirty
         self._ring = ring
         self._journals = journals
 
@@ -135,7 +140,9 @@ class Settler:
         except OSError:
             return True  # it cannot be told: FAILED, and the same id is safe
         if found is None:
-            return False
+            # A failed sync may have dropped its page, and the ring still holds it:
+            # FAILED, until the journal was made good.  Damage elsewhere is for ever.
+            return self._is_dirty(place.inbox)
         answer_from(mail, found.seq, found.offset, found.length, same=found.same)
         return True
 
