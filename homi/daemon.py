@@ -5,6 +5,7 @@ page.
 """
 
 import asyncio
+import contextlib
 import logging
 import os
 import random
@@ -14,119 +15,237 @@ from pathlib import Path
 
 import uvloop
 
-from homi import config as settings
-from homi import paths
+from homi import __version__, config, paths
+from homi.address import Name
 from homi.callers import classify
 from homi.clock import SystemClock
-from homi.config import STOP_DRAIN, SWEEP, Config
+from homi.config import SWEEP, Config
 from homi.courier.courier import Courier
 from homi.doors.control import ControlDoor
 from homi.doors.office import Office
 from homi.doors.peer import PeerDoor
 from homi.doors.pickup import PickupDoor
 from homi.doors.verbs import Verbs
+from homi.envelope import LedgerLine, SessionRef
+from homi.legs.base import Evidence
 from homi.legs.claude import ClaudeLeg
 from homi.legs.witness import ClaudeWitness
-from homi.names import Names
+from homi.names import Names, State
 from homi.owners import Owners
 from homi.peers.registry import Planter
 from homi.postmaster import Postmaster
 from homi.sessions import Sessions
 from homi.store.disk import RealDisk
+from homi.store.mailbox import Item
 from homi.store.quarantine import Quarantine
+from homi.store.state import StateFile
 from homi.store.store import DiskStore
 
 log = logging.getLogger("homi.daemon")
 
 
-def run(root: Path, config: Config) -> int:
+def run(root: Path, settings: Config) -> int:
     """Be the daemon of root until SIGTERM, SIGINT or a stop; the exit status.
 
     HomiError where it cannot start: 73 another daemon has the root, 74 the disk,
-    76 a newer state file, 78 the root is not private.
+    76 a newer state file, 78 the root or the socket folder is not private.
     """
     os.umask(0o077)
     paths.make_private(root)
+    logging.basicConfig(
+        level=logging.INFO,
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+    )
     _raise_file_limit()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(_live(root, config))
+        return runner.run(_live(root, settings))
 
 
-async def _live(root: Path, config: Config) -> int:
+async def _live(root: Path, settings: Config) -> int:
     """Start, serve until told to stop, stop."""
-    daemon = Daemon(root, config)
-    await daemon.start()
-    try:
+    loop = asyncio.get_running_loop()
+    async with contextlib.AsyncExitStack() as ends:
+        daemon = Daemon(root, settings, ends)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, daemon.end, signal.Signals(number).name)
+        await daemon.start()
         await daemon.ended.wait()
-    finally:
-        await daemon.stop()
+        log.info("stopping")
+    log.info("stopped")
     return 0
 
 
 class Daemon:
-    """All parts of one postmaster, in the order they stand on one another."""
+    """All parts of one postmaster; each one's end is noted when it is begun."""
 
-    def __init__(self, root: Path, config: Config) -> None:
+    def __init__(
+        self, root: Path, settings: Config, ends: contextlib.AsyncExitStack
+    ) -> None:
         """Take the lock, recover the store and read the names; nothing listens yet."""
         self.ended = asyncio.Event()
-        self._clock = clock = SystemClock()
-        self._disk = disk = RealDisk()
-        self._store = DiskStore.open(root, config, clock, disk)
+        self._ends = ends
+        self._door = ControlDoor(
+            paths.control_socket(root), settings.device_name(), self._verbs
+        )
+        # What is noted first ends last: answers still leave after the last commit.
+        ends.callback(self._door.close)
+        clock, disk = SystemClock(), RealDisk()
+        self._clock = clock
+        self._store = DiskStore.open(root, settings, clock, disk)
+        ends.push_async_callback(self._store.aclose)
         quarantine = Quarantine(os.fspath(root), disk, clock)
-        self._names = Names.load(root, disk)
-        folders = [settings.machine_registry()] + [
-            Path(os.path.expanduser(folder)) for folder in config.registries
-        ]
+        names = Names(StateFile(os.fspath(root / "names.json"), disk, State))
+        folders = _registries(settings)
         self._sessions = Sessions(folders, clock)
-        self._owners = Owners(self._names, self._sessions)
+        self._owners = Owners(names, self._sessions)
         self._postmaster = Postmaster(
             self._store,
-            self._names,
+            names,
             self._owners,
             self._sessions,
             quarantine,
             clock,
-            config,
+            settings,
         )
-        planters = [
-            Planter(folder / "sessions", self._names.domain) for folder in folders
-        ]
         self._peer = PeerDoor(
-            names=self._names,
-            owners=self._owners,
-            sessions=self._sessions,
-            planters=planters,
-            postmaster=self._postmaster,
-            quarantine=quarantine,
-            clock=clock,
-            on_receipt=self._on_receipt,
+            names,
+            self._owners,
+            self._sessions,
+            [Planter(folder / "sessions", names.domain) for folder in folders],
+            self._postmaster,
+            quarantine,
+            clock,
+            self._evidence,
+            doubtful=self._store.mailboxes() if self._store.unclean else (),
         )
-        witness = ClaudeWitness(self._on_evidence, clock)
-        self._courier = Courier(
-            store=self._store,
-            owners=self._owners,
-            sessions=self._sessions,
-            legs=[ClaudeLeg(clock, witness)],
-            witness=witness,
-            sockets=self._peer,
-            clock=clock,
-            tell=self._postmaster.tell,
+        witness = ClaudeWitness(self._evidence, clock)
+        self._courier: Courier = Courier(
+            self._store,
+            self._owners,
+            self._sessions,
+            [ClaudeLeg(clock, witness)],
+            witness,
+            self._peer.reply_sockets,
+            clock,
+            self._tell,
         )
+        self._pickup = PickupDoor(root, names, self._postmaster, quarantine)
         self._office = Office(
             os.fspath(root),
-            config,
+            settings,
             self._store,
-            self._names,
+            names,
             self._owners,
             self._sessions,
             self._postmaster,
         )
-        self._control = ControlDoor(
-            paths.control_socket(root), config.device_name(), self._verbs
+        self._connect(names)
+
+    def _connect(self, names: Names) -> None:
+        """Tell each part of what concerns it.  The peer door subscribed to owners
+        before the courier does: the record is withdrawn before mail is handed over."""
+        watchers = self._office.watchers
+        self._owners.subscribe(self._courier.on_owner)
+        self._sessions.subscribe(self._courier.on_session)
+        self._postmaster.subscribe(self._courier.hint)
+        self._postmaster.subscribe(lambda name, _item: watchers.moved(name))
+        self._postmaster.on_answered(self._moved)
+        self._courier.subscribe(lambda name, _item, _line: watchers.moved(name))
+        self._office.since = self._clock.wall()
+        self._office.findings = [
+            f"{found.path}:{found.offset}: {found.text}"
+            for found in [*self._store.findings, *names.findings]
+        ]
+        self._office.stop = lambda: self.end("stop")
+        self._office.moved = self._courier.recorded
+        self._office.socket_for = self._peer.socket_for
+        self._office.explain = self._courier.explain
+        self._office.connections = lambda: self._door.connections
+        self._office.notes = self._notes
+
+    async def start(self) -> None:
+        """Open the doors, the store first; ready when this returns."""
+        loop = asyncio.get_running_loop()
+        self._store.start(loop)
+        self._sessions.attach(loop)
+        self._ends.callback(self._sessions.detach)
+        self._ends.push_async_callback(self._peer.stop)
+        await self._peer.start()
+        courier = loop.create_task(self._courier.run(), name="courier")
+        self._ends.push_async_callback(self._stop_courier, courier)
+        self._pickup.start()
+        self._ends.callback(self._pickup.stop)
+        self._door.start()
+        self._ends.callback(self._door.stop_accepting)
+        self._sweep_later()
+        self._ends.callback(lambda: self._sweeper.cancel())
+        for finding in self._office.findings:
+            log.warning("unreadable: %s", finding)
+        log.info(
+            "homi %s is up: pid %d, %s", __version__, os.getpid(), self._office.root
         )
-        self._pickup = PickupDoor(root, self._names, self._postmaster, quarantine)
-        self._sweeper: asyncio.TimerHandle | None = None
-        self._courier_task: asyncio.Task[None] | None = None
+
+    def end(self, why: str) -> None:
+        """Begin the end; what is in flight is finished first."""
+        log.info("told to end by %s", why)
+        self.ended.set()
+
+    def _evidence(self, session: SessionRef, evidence: Evidence) -> None:
+        """Receipts and transcripts go to the courier, which is built after both."""
+        self._courier.evidence(session, evidence)
+
+    async def _stop_courier(self, task: asyncio.Task[None]) -> None:
+        """Finish the offer in flight, start no other."""
+        await self._courier.stop()
+        await task
+
+    def _verbs(self, pid: int, uid: int) -> Verbs:
+        """What answers a caller with these credentials."""
+        caller = classify(pid, uid, self._sessions, self._owners)
+        return Verbs(self._office, caller, self._clock)
+
+    def _tell(self, item: Item, place: Name, step: str, text: str) -> None:
+        """A notice to the sender of item."""
+        self._postmaster.tell(item.from_, item.id, item.kind, f"{place}/{step}", text)
+
+    def _moved(self, name: Name, line: LedgerLine) -> None:
+        """A line somebody else than the courier recorded."""
+        self._courier.recorded(name, line)
+        self._office.watchers.moved(name)
+
+    def _notes(self) -> dict[str, str]:
+        """What a person should know of single names."""
+        notes = dict(self._peer.fights)
+        for claim in self._office.names.all():
+            if number := self._peer.unbound.get(claim.number):
+                notes[claim.name] = number
+            for session in self._owners.unfit(claim.name):
+                if not claim.built_in:
+                    notes.setdefault(
+                        claim.name,
+                        f"session {session.pid} has the name but cannot take mail"
+                        " (no socket, or another folder)",
+                    )
+        return notes
+
+    def _sweep_later(self) -> None:
+        """The one slow tick: it finds what a lost notice would have told."""
+        self._sweeper = asyncio.get_running_loop().call_later(
+            SWEEP * random.uniform(0.9, 1.1), self._sweep
+        )
+
+    def _sweep(self) -> None:
+        self._sweep_later()
+        self._sessions.rescan()
+        self._pickup.sweep()
+        self._courier.sweep()
+
+
+def _registries(settings: Config) -> list[Path]:
+    """The folders like ~/.claude to list names in and find sessions in."""
+    folders = [config.machine_registry()]
+    folders += [Path(os.path.expanduser(each)) for each in settings.registries]
+    return list(dict.fromkeys(folders))
 
 
 def _raise_file_limit() -> None:

@@ -41,20 +41,20 @@ class Request(
     i: int = 0
 
 
-class Hello(Request, tag="hello"):
+class Hello(Request, frozen=True, tag="hello"):
     """First line of a connection: versions meet or part here."""
 
     v: int
     software: str
 
 
-class Send(Request, tag="send"):
+class Send(Request, frozen=True, tag="send"):
     """Store msg; its bytes are kept as they are."""
 
     msg: msgspec.Raw
 
 
-class Claim(Request, tag="claim"):
+class Claim(Request, frozen=True, tag="claim"):
     """Make name a durable address, or say that it is one already."""
 
     name: str
@@ -62,13 +62,13 @@ class Claim(Request, tag="claim"):
     take: bool = False
 
 
-class Release(Request, tag="release"):
+class Release(Request, frozen=True, tag="release"):
     """End a claim; its mailbox stays on disk."""
 
     name: str
 
 
-class Ack(Request, tag="ack"):
+class Ack(Request, frozen=True, tag="ack"):
     """Record envelopes of name as seen: decisions, answered after the sync."""
 
     ids: list[str]
@@ -76,7 +76,7 @@ class Ack(Request, tag="ack"):
     proof: str = "ack"
 
 
-class Wait(Request, tag="wait"):
+class Wait(Request, frozen=True, tag="wait"):
     """Answer when name has pending mail after seq; repeatable as it stands."""
 
     name: str | None = None
@@ -84,7 +84,7 @@ class Wait(Request, tag="wait"):
     timeout: float | None = None  # seconds; None waits for ever
 
 
-class Await(Request, tag="await"):
+class Await(Request, frozen=True, tag="await"):
     """Answer when the envelope id in the mailbox of name has reached rung."""
 
     name: str
@@ -93,19 +93,19 @@ class Await(Request, tag="await"):
     timeout: float | None = None  # seconds
 
 
-class Status(Request, tag="status"):
+class Status(Request, frozen=True, tag="status"):
     """How the daemon is: counts, ring, queues, sessions."""
 
 
-class List(Request, tag="ls"):
+class List(Request, frozen=True, tag="ls"):
     """Every claimed name with its owner and its pending mail."""
 
 
-class Whoami(Request, tag="whoami"):
+class Whoami(Request, frozen=True, tag="whoami"):
     """The caller's class and the name a bare command of its would use."""
 
 
-class Stop(Request, tag="stop"):
+class Stop(Request, frozen=True, tag="stop"):
     """End the daemon in order."""
 
     callers = frozenset({CallerClass.PERSON, CallerClass.SERVICE})

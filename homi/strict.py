@@ -7,6 +7,8 @@ of names or rights.  homi-protocol(7) lists the rules.
 import json
 import math
 import re
+from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -104,10 +106,14 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """The object, refused where a key comes twice: readers would disagree on it."""
     found = dict(pairs)
     if len(found) != len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))
+        twice = next(key for key, count in Counter(_keys(pairs)).items() if count > 1)
         raise BadMessage(f"msg has the key {show(twice)} twice")
     return found
+
+
+def _keys(pairs: list[tuple[str, Any]]) -> Iterator[str]:
+    """The keys in order, repeated ones too."""
+    return (key for key, _ in pairs)
 
 
 def _refuse_constant(text: str) -> float:
@@ -127,13 +133,15 @@ def _small(text: str) -> int:
     """An integer of at most 64 bits: longer ones cost quadratic time to read."""
     value = int(text) if len(text) <= 20 else _FULL_INT
     if not -_FULL_INT // 2 <= value < _FULL_INT:
-        raise BadMessage(f"msg holds a number of {len(text)} digits, the limit is 64 bit")
+        raise BadMessage(
+            f"msg holds a number of {len(text)} digits, the limit is 64 bit"
+        )
     return value
 
 
-def _refuse_surrogates(value: Any) -> None:
+def _refuse_surrogates(value: object) -> None:
     """No string, key or value, may hold half a character."""
-    stack = [value]
+    stack: list[object] = [value]
     while stack:
         item = stack.pop()
         if isinstance(item, str) and _SURROGATE.search(item):

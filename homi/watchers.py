@@ -6,7 +6,7 @@ check looks at the mailbox itself.  homi-protocol(7) has the verbs.
 
 import asyncio
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from homi.address import Name
 
@@ -62,18 +62,18 @@ class Watchers:
 
     def __init__(self) -> None:
         """Nobody waits."""
-        self._by_name: dict[Name, list[Waiter[object]]] = {}
+        self._by_name: dict[Name, list[Waiter[Any]]] = {}
 
     def wait(
         self,
         name: Name,
-        check: Callable[[], object | None],
-        answer: Callable[[object | None], None],
+        check: Callable[[], Found | None],
+        answer: Callable[[Found | None], None],
         timeout: float | None,
-    ) -> Waiter[object] | None:
+    ) -> Waiter[Found] | None:
         """Answer when check finds something in name's mailbox, or with None after
         timeout seconds.  None is returned when it was answered at once."""
-        waiter: Waiter[object] = Waiter(check, answer, lambda w: self._drop(name, w))
+        waiter = Waiter(check, answer, lambda ended: self._drop(name, ended))
         if not waiter.start(timeout):
             return None
         self._by_name.setdefault(name, []).append(waiter)
@@ -88,7 +88,7 @@ class Watchers:
         """How many wait."""
         return sum(len(waiting) for waiting in self._by_name.values())
 
-    def _drop(self, name: Name, waiter: Waiter[object]) -> None:
+    def _drop(self, name: Name, waiter: Waiter[Found]) -> None:
         waiting = self._by_name.get(name, [])
         if waiter in waiting:
             waiting.remove(waiter)

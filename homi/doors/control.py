@@ -6,7 +6,9 @@ in doors.verbs.  homi-protocol(7) is the page.
 
 import asyncio
 import errno
+import functools
 import logging
+import operator
 import os
 import socket
 from collections.abc import Callable
@@ -17,7 +19,8 @@ import msgspec
 from homi import __version__
 from homi.callers import Caller
 from homi.config import CONTROL_CONNECTIONS, LINE_MAX, LINE_MAX_ALONE
-from homi.doors.verbs import Answer, Verbs
+from homi.doors.answers import Answer
+from homi.doors.verbs import Verbs
 from homi.doors.wire import BigLine, LineProtocol, Outbox
 from homi.envelope import encode
 from homi.errors import (
@@ -46,17 +49,16 @@ class _Index(msgspec.Struct, gc=False):
 
 def _decoder(caller: CallerClass) -> Callable[[bytes], Request]:
     """Decodes only what this class may ask; the rest is unknown to it."""
-    union = None
-    for verb in VERBS:
-        if caller in verb.callers:
-            union = verb if union is None else union | verb
-    return msgspec.json.Decoder(union).decode
+    allowed = tuple(verb for verb in VERBS if caller in verb.callers)
+    return msgspec.json.Decoder(functools.reduce(operator.or_, allowed)).decode
 
 
 class Connection:
     """One caller: who it is by its credentials, and its requests."""
 
-    def __init__(self, door: "ControlDoor", wire: LineProtocol, pid: int, uid: int):
+    def __init__(
+        self, door: "ControlDoor", wire: LineProtocol, pid: int, uid: int
+    ) -> None:
         """Nothing but hello is understood before hello."""
         self._door = door
         self._wire = wire
@@ -238,7 +240,10 @@ class ControlDoor:
                 return
             except OSError as error:
                 if error.errno not in (
-                    errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM,
+                    errno.EMFILE,
+                    errno.ENFILE,
+                    errno.ENOBUFS,
+                    errno.ENOMEM,
                 ):
                     raise
                 # Level-triggered readiness would spin: the backlog waits instead.
@@ -267,6 +272,11 @@ class ControlDoor:
         """A connection ended: there is room for another."""
         self._open.discard(wire)
         self._arm()
+
+    @property
+    def connections(self) -> int:
+        """How many are open."""
+        return len(self._open)
 
     def stop_accepting(self) -> None:
         """Take no more connections; those open go on."""

@@ -12,7 +12,7 @@ from homi.address import BUILT_IN, Address, Device, Name
 from homi.callers import Caller
 from homi.clock import rfc3339
 from homi.config import Config
-from homi.envelope import LedgerLine
+from homi.envelope import LedgerLine, Reason, Rung
 from homi.errors import NoSuchDevice, NotReached
 from homi.names import Claim, Names
 from homi.owners import Owners
@@ -21,7 +21,10 @@ from homi.requests import Identity, Listing, NameRow, SessionRow, StatusReport
 from homi.routing import resolve
 from homi.sessions import Session, Sessions
 from homi.store.base import Store
+from homi.store.mailbox import Item
 from homi.watchers import Watchers
+
+Shown = tuple[Rung, Reason | None, float | None]  # rung, reason, until (wall seconds)
 
 
 class Office:
@@ -52,6 +55,7 @@ class Office:
         self.socket_for: Callable[[str], str] = str
         self.connections: Callable[[], int] = int
         self.notes: Callable[[], dict[str, str]] = dict
+        self.explain: Callable[[Name, Item], Shown] = _as_recorded
         self.moved: Callable[[Name, LedgerLine], None] = lambda _name, _line: None
 
     def record(
@@ -78,7 +82,7 @@ class Office:
             raise NoSuchDevice(
                 f"{address} is not on this device", hint=f"this is {self.device}"
             )
-        found, name = resolve(
+        _, name = resolve(
             address,
             Device(self.device),
             lambda name: self.names.get(name) is not None,
@@ -170,6 +174,11 @@ def session_row(session: Session) -> SessionRow:
         version=session.version,
         reachable=bool(session.socket),
     )
+
+
+def _as_recorded(_name: Name, item: Item) -> Shown:
+    """What the ledger alone tells; the courier knows more."""
+    return item.rung, item.reason, item.until
 
 
 def _nothing() -> None:

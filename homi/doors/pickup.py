@@ -9,13 +9,13 @@ import logging
 import os
 from pathlib import Path
 
+from homi import inotify
 from homi.address import OWNER, is_name, show
 from homi.envelope import Kind, MessageId, Msg, Via
 from homi.errors import BadMessage, HomiError, NoSuchName
-from homi import inotify
 from homi.inotify import Inotify
-from homi.paths import make_private
 from homi.names import Names
+from homi.paths import make_private
 from homi.postmaster import Postmaster, Result, Stamp, Submission
 from homi.store import pickup
 from homi.store.lines import Unreadable

@@ -7,11 +7,10 @@ homi-protocol(7) lists verbs, fields and answers.
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
-
 from homi.address import BUILT_IN, OWNER, Name, parse_address, parse_claimable
 from homi.callers import Caller
 from homi.clock import Clock, rfc3339
+from homi.doors.answers import Answer, Reply, Tally, not_reached, reached, report
 from homi.doors.office import Office
 from homi.envelope import LADDER, LedgerLine, MessageId, Msg, Rung, Via
 from homi.errors import (
@@ -19,12 +18,10 @@ from homi.errors import (
     NoInput,
     NoSuchName,
     NotAllowed,
-    NotReached,
-    StorageFailed,
     TimedOut,
     Usage,
 )
-from homi.postmaster import Result, Stamp, Submission
+from homi.postmaster import Stamp, Submission
 from homi.requests import (
     Ack,
     Acked,
@@ -38,7 +35,6 @@ from homi.requests import (
     Release,
     Request,
     Send,
-    SendReport,
     Status,
     Stop,
     Wait,
@@ -47,9 +43,6 @@ from homi.requests import (
 )
 from homi.strict import parse_msg
 from homi.watchers import Waiter
-
-Answer = msgspec.Struct | HomiError
-Reply = Callable[[int, Answer], None]
 
 
 class Verbs:
@@ -61,7 +54,7 @@ class Verbs:
         self._office = office
         self._clock = clock
         self._stamp = Stamp(_via(caller))
-        self._waits: set[Waiter[object]] = set()
+        self._waits: set[Waiter[Any]] = set()
         self._doers: dict[type[Request], Callable[[Any, Reply], None]] = {
             Send: self._send,
             Ack: self._ack,
@@ -140,7 +133,7 @@ class Verbs:
                 )
             seqs[given] = seq
         todo = [given for given in seqs if box.find(MessageId(given)) is not None]
-        tally = _Tally(len(todo), request.i, reply, Acked(name=name, ids=list(seqs)))
+        tally = Tally(len(todo), request.i, reply, Acked(name=name, ids=list(seqs)))
         for given in todo:
             line = LedgerLine(
                 seq=seqs[given],
@@ -161,10 +154,10 @@ class Verbs:
             fresh = [item for seq, item in box.pending.items() if seq > request.after]
             if not fresh:
                 return None
-            ids = [item.id for item in fresh]
+            ids = [str(item.id) for item in fresh]
             return Waited(name=name, ids=ids, seq=fresh[-1].seq)
 
-        def answer(found: Any) -> None:
+        def answer(found: Waited | None) -> None:
             late = TimedOut(f"no mail for {name} in time")
             reply(i, late if found is None else found)
 
@@ -185,21 +178,28 @@ class Verbs:
         def check() -> Answer | None:
             return reached(request.id, box.rung_of(request.id), request.rung, name)
 
-        def answer(found: Any) -> None:
-            item = box.find(request.id)
-            reply(i, not_reached(request.rung, item) if found is None else found)
+        def answer(found: Answer | None) -> None:
+            late: Answer = not_reached(request.rung, box.find(request.id))
+            reply(i, late if found is None else found)
 
         self._hold(name, check, answer, request.timeout)
 
     def _hold(
         self,
         name: Name,
-        check: Callable[[], object | None],
-        answer: Callable[[object | None], None],
+        check: Callable[[], Any],
+        answer: Callable[[Any], None],
         timeout: float | None,
     ) -> None:
         """Wait on behalf of this connection; forgotten with it."""
-        waiter = self._office.watchers.wait(name, check, answer, timeout)
+
+        def answered(found: object) -> None:
+            if waiter is not None:
+                self._waits.discard(waiter)
+            answer(found)
+
+        waiter: Waiter[Any] | None = None
+        waiter = self._office.watchers.wait(name, check, answered, timeout)
         if waiter is not None:
             self._waits.add(waiter)
 
@@ -210,9 +210,7 @@ class Verbs:
         name = parse_claimable(request.name)
         if request.take:
             self._needs_person("claim --take")
-        claim, fresh = self._office.names.claim(
-            name, request.cwd, self._clock.wall()
-        )
+        claim, fresh = self._office.names.claim(name, request.cwd, self._clock.wall())
         if request.take:
             self._office.take(name)
         owner = self._office.owners.owner(name)
@@ -259,7 +257,8 @@ class Verbs:
         """Whether the calling session has this name now."""
         session = self.caller.session
         return session is not None and (
-            name == self.caller.name or name in self._office.owners.names_of(session.ref)
+            name == self.caller.name
+            or name in self._office.owners.names_of(session.ref)
         )
 
     def _mailbox(self, given: str) -> Name:
@@ -290,74 +289,6 @@ class Verbs:
     def _who(self) -> str:
         """Who decided, as the ledger keeps it."""
         return f"{self.caller.name or self.caller.caller} pid {self.caller.pid}"
-
-
-class _Tally:
-    """Answers once all of several ledger lines are durable."""
-
-    def __init__(self, count: int, i: int, reply: Reply, answer: Answer) -> None:
-        """Of none the answer is due at once."""
-        self._left = count
-        self._failed = False
-        self._finish = lambda failed: reply(
-            i, StorageFailed("not known to be recorded; try again") if failed else answer
-        )
-        if not count:
-            self._finish(False)
-
-    def done(self, kept: bool) -> None:
-        """One line more is settled."""
-        self._left -= 1
-        self._failed = self._failed or not kept
-        if not self._left:
-            self._finish(self._failed)
-
-
-def report(result: Result) -> Answer:
-    """The answer to send: what was kept, or the refusal itself."""
-    if result.error is not None:
-        return result.error
-    return SendReport(
-        id=result.id,
-        rung=result.rung,
-        seq=result.seq,
-        to=result.to,
-        duplicate=result.duplicate,
-    )
-
-
-def reached(
-    message: MessageId, now: Rung | None, wanted: Rung, name: Name
-) -> Answer | None:
-    """The answer to a wait for a rung: reached, never to be reached, or None."""
-    if now is None:
-        return NoInput(f"envelope {message} left the memory of {name}")
-    if now in LADDER:
-        if LADDER.index(now) >= LADDER.index(wanted):
-            return SendReport(id=message, rung=now, to=name)
-        return None
-    if now is Rung.TAKEN and wanted in LADDER[: LADDER.index(Rung.OFFERED) + 1]:
-        return SendReport(id=message, rung=Rung.OFFERED, to=name)
-    if now in ENDED:
-        return NotReached(f"envelope {message} is {now}, it will not be {wanted}")
-    if wanted in (Rung.SPOOLED, Rung.STORED):
-        return SendReport(id=message, rung=Rung.STORED, to=name)
-    return None
-
-
-ENDED = frozenset(
-    {Rung.BOUNCED, Rung.EXPIRED, Rung.CANCELLED, Rung.DROPPED, Rung.MOVED}
-)
-
-
-def not_reached(wanted: Rung, item: Any) -> HomiError:
-    """What to say when the time ran out: how far it is, and that it is kept."""
-    rung = item.rung if item is not None else "stored"
-    why = f" ({item.reason})" if item is not None and item.reason else ""
-    return NotReached(
-        f"not {wanted} in time; it is {rung}{why} and kept",
-        hint="it goes on without you; do not send it again (homi trace ID)",
-    )
 
 
 def _via(caller: Caller) -> Via:

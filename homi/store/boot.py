@@ -36,6 +36,7 @@ class Boots:
         self._clock = clock
         now = _boot_id()
         self._state = before or _State(clean=True)
+        self.clean = self._state.clean  # how the last daemon ended
         self.fresh_doubt = not self._state.clean and (
             not now or now != self._state.boot
         )

@@ -65,6 +65,7 @@ class DiskStore:
         )
         boots.begin(list(started.mailboxes.values()))
         self.findings = boots.findings + started.findings
+        self.unclean = not boots.clean  # the last daemon did not end in order
         self._root = root
         self._disk = disk
         self._clock = clock

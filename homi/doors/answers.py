@@ -1,0 +1,91 @@
+"""Answers of the control socket that need more than a struct.
+
+Owns the wording of how far an envelope got and the joining of several outcomes
+into one answer.  homi-protocol(7) lists the answers.
+"""
+
+from collections.abc import Callable
+
+import msgspec
+
+from homi.address import Name
+from homi.envelope import LADDER, MessageId, Rung
+from homi.errors import HomiError, NoInput, NotReached, StorageFailed
+from homi.postmaster import Result
+from homi.requests import SendReport
+from homi.store.mailbox import Item
+
+Answer = msgspec.Struct | HomiError
+Reply = Callable[[int, Answer], None]
+# Ends after which no rung of the ladder can be reached.
+ENDED = frozenset(
+    {Rung.BOUNCED, Rung.EXPIRED, Rung.CANCELLED, Rung.DROPPED, Rung.MOVED}
+)
+
+
+class Tally:
+    """Answers once all of several ledger lines are durable."""
+
+    def __init__(self, count: int, i: int, reply: Reply, answer: Answer) -> None:
+        """Of none the answer is due at once."""
+        self._left = count
+        self._failed = False
+        self._i = i
+        self._reply = reply
+        self._answer = answer
+        if not count:
+            self._finish()
+
+    def done(self, kept: bool) -> None:
+        """One line more is settled."""
+        self._left -= 1
+        self._failed = self._failed or not kept
+        if not self._left:
+            self._finish()
+
+    def _finish(self) -> None:
+        """Give the one answer."""
+        lost = StorageFailed("not known to be recorded; try again")
+        self._reply(self._i, lost if self._failed else self._answer)
+
+
+def report(result: Result) -> Answer:
+    """The answer to send: what was kept, or the refusal itself."""
+    if result.error is not None:
+        return result.error
+    return SendReport(
+        id=result.id,
+        rung=result.rung,
+        seq=result.seq,
+        to=result.to,
+        duplicate=result.duplicate,
+    )
+
+
+def reached(
+    message: MessageId, now: Rung | None, wanted: Rung, name: Name
+) -> Answer | None:
+    """The answer to a wait for a rung: reached, never to be reached, or None."""
+    if now is None:
+        return NoInput(f"envelope {message} left the memory of {name}")
+    if now in LADDER:
+        if LADDER.index(now) >= LADDER.index(wanted):
+            return SendReport(id=message, rung=now, to=name)
+        return None
+    if now is Rung.TAKEN and wanted in LADDER[: LADDER.index(Rung.OFFERED) + 1]:
+        return SendReport(id=message, rung=Rung.OFFERED, to=name)
+    if now in ENDED:
+        return NotReached(f"envelope {message} is {now}, it will not be {wanted}")
+    if wanted in (Rung.SPOOLED, Rung.STORED):
+        return SendReport(id=message, rung=Rung.STORED, to=name)
+    return None
+
+
+def not_reached(wanted: Rung, item: Item | None) -> HomiError:
+    """What to say when the time ran out: how far it is, and that it is kept."""
+    rung = item.rung if item is not None else "stored"
+    why = f" ({item.reason})" if item is not None and item.reason else ""
+    return NotReached(
+        f"not {wanted} in time; it is {rung}{why} and kept",
+        hint="it goes on without you; do not send it again (homi trace ID)",
+    )
