@@ -42,14 +42,18 @@ class _Watch:
         self.folders: set[str] = set()
         self._look = look
         self._timer: asyncio.TimerHandle | None = None
+        self._at = 0.0  # when the timer is due, by the loop's clock
 
     def soon(self, delay: float) -> None:
         """Look in delay seconds, or earlier where that is due already."""
         loop = asyncio.get_running_loop()
+        due = loop.time() + delay
         if self._timer is not None:
-            if self._timer.when() <= loop.time() + delay:
+            if self._at <= due:
                 return
             self._timer.cancel()
+        # Kept here: what uvloop gives for a call due at once has no when().
+        self._at = due
         self._timer = loop.call_later(delay, self._due)
 
     def hint(self, name: str) -> None:
