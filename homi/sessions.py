@@ -22,6 +22,7 @@ from homi.pidwatch import PidWatch
 
 TORN_AGAIN = 0.005  # s: a record is rewritten in place in less
 TORN_TRIES = 5  # then its writer's next event or the sweep has it read again
+PID_MAX = 1 << 22  # no system gives a higher one: such a record is some planter's
 # Kinds of process that take no turns of their own.
 _SERVANTS = frozenset({"daemon", "daemon-worker", "spare"})
 
@@ -133,7 +134,7 @@ class Sessions:
             return
         for name in names:
             number = registry.record_number(name)
-            if number is not None:
+            if number is not None and number <= PID_MAX:
                 self._read(config, number)
 
     def _scan(self, configs: list[str]) -> None:
@@ -141,7 +142,9 @@ class Sessions:
         found = [
             (config, number, record)
             for config in configs
-            for number, record in registry.read_records(_folder(config)).items()
+            for number, record in registry.read_records(
+                _folder(config), PID_MAX
+            ).items()
         ]
         there = {(config, number) for config, number, _ in found}
         for session in list(self.live.values()):

@@ -119,10 +119,12 @@ def read_record(folder: str, number: int) -> Record | Torn | None:
     return parse_record(data) or Torn()
 
 
-def read_records(folder: str) -> dict[int, Record | Torn]:
-    """Every record in folder by number; empty when the folder is not there."""
+def read_records(folder: str, highest: int | None = None) -> dict[int, Record | Torn]:
+    """Every record in folder by number, up to highest; empty without the folder."""
     found: dict[int, Record | Torn] = {}
     for number in numbers(folder):
+        if highest is not None and number > highest:
+            continue
         record = read_record(folder, number)
         if record is not None:
             found[number] = record

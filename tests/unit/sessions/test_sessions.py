@@ -158,6 +158,22 @@ def test_a_record_without_domain_or_start_counts_by_its_pid(
     run(main)
 
 
+def test_a_number_no_pid_can_have_is_not_even_read(registry: Registry) -> None:
+    """A thousand planted names must not cost each look a thousand reads."""
+    planted = 123456789012
+    fields = registry.fields(os.getpid(), name="ada", procStart=None, pidDomain=None)
+
+    async def main() -> None:
+        async with Watched(registry.config) as watched:
+            registry.path(planted).write_text(json.dumps(fields))
+            registry.path(os.getpid()).write_text(json.dumps(fields))
+            await watched.until(lambda: bool(watched.sessions.live))
+            watched.sessions.rescan()
+            assert list(watched.sessions.live) == [os.getpid()]
+
+    run(main)
+
+
 def test_a_new_process_under_an_old_number_is_another_session(
     registry: Registry,
 ) -> None:
@@ -381,7 +397,7 @@ def test_a_thousand_records_at_once_hide_no_session(registry: Registry) -> None:
     async def main() -> None:
         async with Watched(registry.config) as watched:
             for number in range(1000):
-                path = registry.folder / f"{10**9 + number}.json"
+                path = registry.folder / f"{4_190_000 + number}.json"
                 path.write_text(json.dumps({"name": "x", "messagingSocketPath": "/x"}))
                 if number % 400 == 0:
                     registry.write(pids[number // 400], name="ada")
