@@ -142,8 +142,9 @@ class Demo:
         heir.exit()
         self.homi("stop")
         until(lambda: not self.place.left(), "nothing is left running")
-        assert not list(self.place.registry.glob("*.json")), "no record is left"
-        self.show("nothing is left running, no record is left in the registry")
+        for name in (NAME, "alice"):
+            assert not self.place.planted(name), f"no record of {name} is left"
+        self.show("nothing is left running, no record of homi's is left")
 
 
 def main() -> int:

@@ -66,7 +66,9 @@ class Place:
         self.state = self.root / "s"
         self.work = self.root / "w"
         self.log = self.root / "homi.log"
-        for folder in (self.home, self.run, self.work):
+        # The agent client has been used here: homi lists names in its folder, but
+        # does not make that folder for it.
+        for folder in (self.home, self.run, self.work, self.home / ".claude"):
             folder.mkdir(mode=0o700)
         settings = self.home / ".config" / "homi"
         settings.mkdir(parents=True, mode=0o700)
