@@ -84,7 +84,9 @@ class DiskStore:
         self._engine = Engine(self._committer, self._publish, self._amend, loop)
 
     async def aclose(self) -> None:
-        """Finish what was submitted, empty the ring, release the lock."""
+        """Finish what was submitted, empty the ring, release the lock; once."""
+        if self._stopped:
+            return
         self._stopped = True
         try:
             if self._engine is not None:
