@@ -72,7 +72,7 @@ async def _live(root: Path, settings: Config) -> int:
         await daemon.ended.wait()
         log.info("stopping")
     log.info("stopped")
-    return 0
+    return daemon.status
 
 
 class Daemon:
@@ -83,65 +83,60 @@ class Daemon:
     ) -> None:
         """Take the lock, recover the store and read the names; nothing listens yet."""
         self.ended = asyncio.Event()
+        self.status = os.EX_OK
         self._ends = ends
         self._door = ControlDoor(
             paths.control_socket(root), settings.device_name(), self._verbs
         )
         # What is noted first ends last: answers still leave after the last commit.
         ends.callback(self._door.close)
-        clock, disk = SystemClock(), RealDisk()
-        self._clock = clock
-        self._store = DiskStore.open(root, settings, clock, disk)
+        self._clock = SystemClock()
+        self._disk = RealDisk()
+        self._store = DiskStore.open(root, settings, self._clock, self._disk)
         ends.push_async_callback(self._store.aclose)
+        self._build(root, settings)
+        self._connect()
+
+    def _build(self, root: Path, settings: Config) -> None:
+        """Everything above the store, upwards."""
+        clock, disk, store = self._clock, self._disk, self._store
         quarantine = Quarantine(os.fspath(root), disk, clock)
-        names = Names(StateFile(os.fspath(root / "names.json"), disk, State))
+        file = StateFile(os.fspath(root / "names.json"), disk, State)
+        self._names = names = Names(file)
         folders = _registries(settings)
-        self._sessions = Sessions(folders, clock)
-        self._owners = Owners(names, self._sessions)
-        self._postmaster = Postmaster(
-            self._store,
-            names,
-            self._owners,
-            self._sessions,
-            quarantine,
-            clock,
-            settings,
+        self._sessions = sessions = Sessions(folders, clock)
+        self._owners = owners = Owners(names, sessions)
+        self._postmaster = postmaster = Postmaster(
+            store, names, owners, sessions, quarantine, clock, settings
         )
         self._peer = PeerDoor(
             names,
-            self._owners,
-            self._sessions,
+            owners,
+            sessions,
             [Planter(folder / "sessions", names.domain) for folder in folders],
-            self._postmaster,
+            postmaster,
             quarantine,
             clock,
             self._evidence,
-            doubtful=self._store.mailboxes() if self._store.unclean else (),
+            doubtful=store.mailboxes() if store.unclean else (),
         )
         witness = ClaudeWitness(self._evidence, clock)
-        self._courier: Courier = Courier(
-            self._store,
-            self._owners,
-            self._sessions,
+        self._courier = Courier(
+            store,
+            owners,
+            sessions,
             [ClaudeLeg(clock, witness)],
             witness,
             self._peer.reply_sockets,
             clock,
             self._tell,
         )
-        self._pickup = PickupDoor(root, names, self._postmaster, quarantine)
+        self._pickup = PickupDoor(root, names, postmaster, quarantine)
         self._office = Office(
-            os.fspath(root),
-            settings,
-            self._store,
-            names,
-            self._owners,
-            self._sessions,
-            self._postmaster,
+            os.fspath(root), settings, store, names, owners, sessions, postmaster
         )
-        self._connect(names)
 
-    def _connect(self, names: Names) -> None:
+    def _connect(self) -> None:
         """Tell each part of what concerns it.  The peer door subscribed to owners
         before the courier does: the record is withdrawn before mail is handed over."""
         watchers = self._office.watchers
@@ -154,7 +149,7 @@ class Daemon:
         self._office.since = self._clock.wall()
         self._office.findings = [
             f"{found.path}:{found.offset}: {found.text}"
-            for found in [*self._store.findings, *names.findings]
+            for found in [*self._store.findings, *self._names.findings]
         ]
         self._office.stop = lambda: self.end("stop")
         self._office.moved = self._courier.recorded
@@ -172,6 +167,7 @@ class Daemon:
         self._ends.push_async_callback(self._peer.stop)
         await self._peer.start()
         courier = loop.create_task(self._courier.run(), name="courier")
+        courier.add_done_callback(self._courier_ended)
         self._ends.push_async_callback(self._stop_courier, courier)
         self._pickup.start()
         self._ends.callback(self._pickup.stop)
@@ -197,7 +193,15 @@ class Daemon:
     async def _stop_courier(self, task: asyncio.Task[None]) -> None:
         """Finish the offer in flight, start no other."""
         await self._courier.stop()
-        await task
+        await asyncio.wait([task])
+
+    def _courier_ended(self, task: asyncio.Task[None]) -> None:
+        """Without a courier mail would wait in silence: a bug there ends the daemon,
+        so that whoever supervises it notices."""
+        if not task.cancelled() and (bug := task.exception()) is not None:
+            log.critical("the courier failed", exc_info=bug)
+            self.status = os.EX_SOFTWARE
+            self.end("a bug")
 
     def _verbs(self, pid: int, uid: int) -> Verbs:
         """What answers a caller with these credentials."""
@@ -216,7 +220,7 @@ class Daemon:
     def _notes(self) -> dict[str, str]:
         """What a person should know of single names."""
         notes = dict(self._peer.fights)
-        for claim in self._office.names.all():
+        for claim in self._names.all():
             if number := self._peer.unbound.get(claim.number):
                 notes[claim.name] = number
             for session in self._owners.unfit(claim.name):

@@ -1,0 +1,123 @@
+"""The shape of the code: layers, sizes, and constructions that are not used."""
+
+import ast
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+MODULES = sorted((ROOT / "homi").rglob("*.py"))
+LINES_MAX = 350
+FUNCTION_MAX = 60
+LAZY_LOADERS = {"homi/cli/main.py", "homi/cli/fast.py"}
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def parsed() -> Iterator[tuple[str, ast.Module]]:
+    for path in MODULES:
+        yield str(path.relative_to(ROOT)), ast.parse(path.read_text("utf-8"))
+
+
+def functions() -> Iterator[tuple[str, Function]]:
+    for name, tree in parsed():
+        for node in ast.walk(tree):
+            if isinstance(node, Function):
+                yield name, node
+
+
+def span(node: Function) -> int:
+    return (node.end_lineno or node.lineno) - node.lineno + 1
+
+
+def test_imports_point_only_downwards() -> None:
+    """The layers of homi-overview(7), exhaustively: a new module must choose one."""
+    tool = Path(sys.executable).with_name("lint-imports")
+    if not tool.exists():
+        pytest.fail("lint-imports is not installed (make sets it up)")
+    done = subprocess.run(
+        [tool, "--no-cache"], cwd=ROOT, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stdout[-3000:]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_a_module_fits_in_a_readers_head(path: Path) -> None:
+    """Over the bound it does too much: split it by noun."""
+    assert len(path.read_text("utf-8").splitlines()) <= LINES_MAX
+
+
+def test_functions_are_short_and_none_is_long() -> None:
+    """Median 8, nine in ten at most 28, none over 60 lines."""
+    spans = sorted(span(node) for _, node in functions())
+    long = [(n, f.name, span(f)) for n, f in functions() if span(f) > FUNCTION_MAX]
+    assert long == []
+    assert spans[len(spans) * 9 // 10] <= 28
+    assert statistics.median(spans) <= 9
+
+
+def test_nothing_is_imported_inside_a_function() -> None:
+    """It hides a knot; only the lazy loader of the command line may."""
+    found = [
+        (name, node.name)
+        for name, node in functions()
+        for inner in ast.walk(node)
+        if isinstance(inner, ast.Import | ast.ImportFrom) and name not in LAZY_LOADERS
+    ]
+    assert found == []
+
+
+def test_broad_excepts_stand_only_in_supervisors() -> None:
+    """At most two, each with its reason; none bare."""
+    broad = []
+    for name, tree in parsed():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ExceptHandler):
+                assert node.type is not None, f"bare except in {name}"
+                if ast.unparse(node.type) in ("Exception", "BaseException"):
+                    reraises = any(isinstance(n, ast.Raise) for n in node.body)
+                    if not reraises:
+                        broad.append(f"{name}:{node.lineno}")
+    assert len(broad) <= 2, broad
+
+
+def test_every_public_definition_says_what_it_promises() -> None:
+    """A docstring a test could break."""
+    missing = [
+        f"{name}:{node.lineno} {node.name}"
+        for name, tree in parsed()
+        for scope in ast.walk(tree)
+        if isinstance(scope, ast.Module | ast.ClassDef)
+        for node in scope.body
+        if isinstance(node, Function)
+        and not node.name.startswith("_")
+        and ast.get_docstring(node) is None
+    ]
+    assert missing == []
+
+
+@pytest.mark.parametrize(
+    ("library", "home"),
+    [
+        ("psutil", {"homi/peers/process.py"}),
+        ("uvloop", {"homi/daemon.py"}),
+        ("rich", {"homi/cli/screen.py"}),
+    ],
+)
+def test_each_library_has_one_home(library: str, home: set[str]) -> None:
+    """To replace one is to change one module."""
+    found = set()
+    for name, tree in parsed():
+        for node in ast.walk(tree):
+            names = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                names = [node.module]
+            if any(each.split(".")[0] == library for each in names):
+                found.add(name)
+    assert found == home
