@@ -208,9 +208,8 @@ class Drain:
         if ready.taken is None:
             await self._write(item, ready.intent)
         move = ready.taken or await self._means.offering.hand_over(ready)
-        if move is not None:
-            self._owed.append((item, move))
-            await self._pay()
+        self._owed.append((item, move))
+        await self._pay()
         if self._box.pending.get(item.seq) is item:
             lanes.wait(item.sender, Wait(item.reason, item.until, lane=_stops(item)))
 

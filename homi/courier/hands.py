@@ -60,6 +60,7 @@ class Hands:
         self._known: dict[Process, Session] = {}  # watched, and not yet finished
         self._ending: set[Process] = set()
         self._settles: dict[Process, float] = {}
+        self._unclear: dict[Process, set[MessageId]] = {}
         self.again: set[tuple[MessageId, Process]] = set()  # ignored once there
 
     def give(self, session: Session, name: Name, message: MessageId) -> None:
@@ -81,6 +82,7 @@ class Hands:
         names.discard(name)
         if not names:
             del given[message]
+            self._unclear.get(process_of(ref), set()).discard(message)
             self._witness.forget(ref, message)
             self.again.discard((message, process_of(ref)))
 
@@ -131,6 +133,13 @@ class Hands:
         if old.session_id != new.session_id:
             self._settles[process] = self._clock.wall() + CLEAR_SETTLE
         self._witness.changed(new)
+        for message in self._unclear.pop(process, ()):
+            # It lives and moves: what it was sent in a stupor it has read or not.
+            self._witness.offered(new, message)
+
+    def wonder(self, session: Session, message: MessageId) -> None:
+        """The hand-over had no end.  Silence says something from its next move on."""
+        self._unclear.setdefault(process_of(session.ref), set()).add(message)
 
     def settles(self, ref: SessionRef | None) -> float | None:
         """Wall seconds until which its last change of conversation is fresh."""
@@ -176,6 +185,7 @@ class Hands:
             self._given.pop(process, None)
             self._ending.discard(process)
             self._settles.pop(process, None)
+            self._unclear.pop(process, None)
             self.again = {pair for pair in self.again if pair[1] != process}
             self._ended(process, names)
 

@@ -65,6 +65,8 @@ def of_outcome(outcome: Outcome, session: SessionRef, leg: str, now: Moment) -> 
             return Move(
                 rung=Rung.HELD, session=session, leg=leg, reason=reason, until=wall
             )
+        case Deferred(reason=reason, unclear=True):
+            return unclear(session, leg, reason)
         case Deferred(reason=reason, after=after):
             until = now.wall + min(after * 2.0 ** min(now.tries, 16), RETRY_MAX)
             return Move(
@@ -80,6 +82,13 @@ def of_outcome(outcome: Outcome, session: SessionRef, leg: str, now: Moment) -> 
             )
         case _:
             assert_never(outcome)
+
+
+def unclear(session: SessionRef, leg: str, reason: Reason) -> Move:
+    """The line after a try that had no end: it may be read yet, nobody can say."""
+    return Move(
+        rung=Rung.INTENT, session=session, leg=leg, reason=reason, by="no end of it"
+    )
 
 
 def of_evidence(

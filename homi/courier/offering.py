@@ -35,6 +35,9 @@ UNREADABLE_RETRY = 60.0  # s: a line that cannot be read now may be mended
 ReplySocket = Callable[[str, Session], tuple[str, str]]
 
 
+_ENDLESS = Deferred(Reason.UNREACHABLE, OFFER_LIMIT, unclear=True)
+
+
 class NotRecorded(Exception):
     """The ledger took a line not: nothing may be done upon it."""
 
@@ -121,21 +124,25 @@ class Offering:
             Move(rung=Rung.INTENT, session=session.ref, leg=leg.name, repeat=repeat),
         )
 
-    async def hand_over(self, ready: Ready) -> Move | None:
-        """Offer once, its intent being recorded; None: the outcome is unknown."""
+    async def hand_over(self, ready: Ready) -> Move:
+        """Offer once, its intent being recorded; the line after it."""
         item, session, letter = ready.item, ready.session, ready.letter
         self._hands.give(session, letter.place, item.id)
         self._witness.watch(session, letter)
         now = self._clock.monotonic()
         self._pace.spend(ready.key, (item.id, letter.repeat), now)
+        outcome: Outcome = _ENDLESS
         try:
             async with asyncio.timeout(OFFER_LIMIT):
                 outcome = await ready.leg.offer(letter, session)
         except TimeoutError:
             log.error("%s to=%s via=%s no end", item.id, letter.place, ready.leg.name)
-            return None
         if isinstance(outcome, Offered):
             self._witness.offered(session, item.id)
+        elif isinstance(outcome, Deferred) and outcome.unclear:
+            self._hands.wonder(session, item.id)
+        else:
+            self._pace.unsent(ready.key)
         moment = self._remember((letter.place, item.seq), session, outcome)
         move = of_outcome(outcome, session.ref, ready.leg.name, moment)
         return msgspec.structs.replace(move, repeat=letter.repeat)
@@ -177,6 +184,10 @@ class Offering:
     def revive(self, process: Process) -> None:
         """The session's record changed: try it again without delay."""
         self._silent.pop(process, None)
+        for key in [
+            k for k, s in self._said_no.items() if process_of(s.ref) == process
+        ]:
+            del self._said_no[key]
 
     def forget(self, name: Name, seq: int) -> None:
         """The letter is finished, or no more for this session."""

@@ -46,7 +46,7 @@ class Pace:
             return 0.0
         pour.refill(now)
         # A hair of tolerance: a timer that fires on the very tick must find a token.
-        short = max(0.0, 1.0 - 1e-6 - pour.tokens) / PACE_RATE
+        short = 0.0 if pour.tokens > 1.0 - 1e-6 else (1.0 - pour.tokens) / PACE_RATE
         equal = pour.sent + EQUAL_GAP - now if pour.content == content else 0.0
         return max(short, equal, 0.0)
 
@@ -59,6 +59,12 @@ class Pace:
         pour.tokens -= 1.0
         pour.content = content
         pour.sent = now
+
+    def unsent(self, key: Key) -> None:
+        """The last one did not arrive: its text may come again at once."""
+        pour = self._pours.get(key)
+        if pour is not None:
+            pour.content = None
 
     def empty(self, key: Key, now: float) -> None:
         """The client itself said that this was too fast: start from nothing."""

@@ -81,7 +81,7 @@ class TurnedClock:
         return self.monotonic()
 
 
-def session(pid: int, *, start: str = "1", **fields: Any) -> Session:
+def session(pid: int, *, start: str = "1", **fields: object) -> Session:
     """A live session with a conversation of its own."""
     given = {
         "session_id": f"conversation-{pid}",
