@@ -183,7 +183,10 @@ class Journals:
         and in its newest archived segment."""
         journal = self.get(name)
         _, data = self.tail(journal, SEQ_MAX + 1)
-        last = max((line.seq for line in self._readable(journal, data, 0)), default=0)
+        # A stump that lacks nothing but its line feed is a line as soon as the next
+        # one brings its own, and then has its number.
+        found = self._readable(journal, data + b"\n", 0)
+        last = max((line.seq for line in found), default=0)
         journal.last = max(last, self._archived(journal))
         return journal
 
