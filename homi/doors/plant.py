@@ -38,6 +38,7 @@ class Records:
         self._now = monotonic
         self._shown: dict[int, Shown] = {}
         self._again: dict[int, deque[float]] = {}
+        self._failing: set[tuple[str, int]] = set()  # told already
         self.fights: dict[str, str] = {}  # name → who keeps it from being listed
 
     def sweep(self) -> dict[int, str]:
@@ -113,6 +114,7 @@ class Records:
     def _plant(self, planter: Planter, shown: Shown) -> None:
         """One record in one registry; a failure is told and tried again later."""
         claim = shown.claim
+        key = (planter.folder, claim.number)
         try:
             planter.plant(
                 claim.number,
@@ -123,4 +125,9 @@ class Records:
                 shown.started,
             )
         except (OSError, HomiError) as error:
-            log.warning("%s is not listed in %s: %s", claim.name, planter.folder, error)
+            if key not in self._failing:
+                self._failing.add(key)
+                where = planter.folder
+                log.warning("%s is not listed in %s: %s", claim.name, where, error)
+            return
+        self._failing.discard(key)

@@ -135,7 +135,11 @@ def say(
 def connect(path: str) -> socket.socket:
     """A sender's end at a listening socket."""
     sock = socket.socket(socket.AF_UNIX)
-    sock.connect(path)
+    try:
+        sock.connect(path)
+    except OSError:
+        sock.close()
+        raise
     return sock
 
 

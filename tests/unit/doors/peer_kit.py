@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from homi.names import Names, State
 from homi.owners import Owners
 from homi.peers import process
 from homi.peers.registry import Planter
-from homi.postmaster import Postmaster
+from homi.postmaster import Postmaster, Submission
 from homi.sessions import Session, Sessions
 from homi.store.disk import RealDisk
 from homi.store.memory import MemoryStore
@@ -37,7 +37,13 @@ from tests.unit.doors.ends import Moves
 class House(Moves):
     """One state root, one registry, one door; sessions are records of real pids."""
 
-    def __init__(self, root: Path, terms: Terms | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        terms: Terms | None = None,
+        accept: Callable[[Submission], None] | None = None,
+    ) -> None:
+        """accept stands in for the postmaster's, in a process that shall die."""
         super().__init__()
         self.root = root
         self.home = root / "h"
@@ -63,6 +69,8 @@ class House(Moves):
             clock,
             Config(device="here0"),
         )
+        if accept is not None:
+            self.postmaster.accept = accept  # type: ignore[method-assign]
         self.receipts: list[tuple[SessionRef, Receipt]] = []
         self.planter = Planter(self.registry, self.names.domain)
         self.door = PeerDoor(
