@@ -113,6 +113,7 @@ class Tail:
             self.path = find(self.projects, self.conversation)
             state = None if self.path is None else _stat(self.path)
         if state is None:
+            self._inode = None  # numbers are used again: what comes is another file
             return None
         inode = (state.st_dev, state.st_ino)
         # The client never truncates and never replaces; whoever does makes another
