@@ -181,7 +181,7 @@ def test_a_session_that_refuses_leaves_the_mail_to_the_next(
     claude.start("ada", settings={"crossSessionInbound": "refuse"})
     message = post.send("ada", "refused by a setting")
     post.has("ada", message, reason="host-refused")
-    assert post.stored("svc", message[-12:])["msg"]["kind"] == "notice"
+    assert post.notice("svc", message)["msg"]["kind"] == "notice"
     claude.end("ada")
     claude.start("ada")
     assert claude.given("ada", "refused by a setting")

@@ -17,6 +17,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from homi.clock import rfc3339
 from homi.errors import HomiError
 from homi.store import pickup
@@ -143,7 +145,7 @@ class PickupSender(Sender):
             caller="service",
             uid=os.getuid(),
             pid=os.getpid(),
-            msg=json.dumps(msg).encode(),  # type: ignore[arg-type]
+            msg=msgspec.Raw(json.dumps(msg).encode()),
         )
         try:
             pickup.write(self.place.state, spooled)

@@ -81,8 +81,7 @@ def test_a_session_that_refuses_leaves_the_mail_and_the_sender_is_told(
         ),
         "the refusal is in the ledger",
     )
-    notice = place.stored("svc", message[-12:])
-    assert notice["msg"]["kind"] == "notice"
+    assert place.notice("svc", message)["msg"]["kind"] == "notice"
     ada.exit()
     heir = place.session("ada", "--auto")
     assert heir.letter("not welcome")["msg_id"] == message

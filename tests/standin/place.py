@@ -188,6 +188,17 @@ class Place:
 
         return dict(until(found, f"{text!r} is in the mailbox of {name}")[0])
 
+    def notice(self, name: str, about: str) -> dict[str, Any]:
+        """Wait for system mail in the mailbox of name about a message."""
+
+        def found() -> dict[str, Any] | None:
+            for line in self.lines(name):
+                if line["msg"].get("reply_to") == about and line["msg"].get("auto"):
+                    return line
+            return None
+
+        return dict(until(found, f"a notice about {about} is in the mailbox of {name}"))
+
     def send(self, to: str, text: str, *options: str, sender: str = "svc") -> str:
         """Send by the command line as a claimed name; the message's id."""
         out = self.ok("send", "--json", "--from", sender, *options, to, text)
