@@ -100,6 +100,7 @@ class Town:
         self.live: dict[int, Session] = {}
         self.owned: dict[Name, int] = {}
         self.couriers: list[Courier] = []
+        self.unlisted: set[tuple[int, str]] = set()  # live, with a torn record
         self.deaf = False  # every notice is lost
 
     def by_ref(self, ref: SessionRef) -> Session | None:
@@ -113,7 +114,8 @@ class Town:
         return sorted(n for n, pid in self.owned.items() if pid == ref.pid)
 
     def alive(self, pid: int, start: str) -> bool:
-        return self.by_ref(SessionRef(pid, start)) is not None
+        listed = self.by_ref(SessionRef(pid, start)) is not None
+        return listed or (pid, start) in self.unlisted
 
     def come(self, new: Session, *names: Name) -> Session:
         """A session starts and owns these names."""
@@ -383,6 +385,10 @@ class World:
     def rungs(self, item: Item, name: Name = ADA) -> list[str]:
         """Every rung the ledger has of an envelope, in order."""
         return [line.rung.value for line in self.ledger(name) if line.seq == item.seq]
+
+    def now(self, item: Item) -> Item:
+        """The item as the present store knows it."""
+        return self.store.mailbox(ADA).pending[item.seq]
 
     def pending(self, name: Name = ADA) -> list[MessageId]:
         return [item.id for item in self.store.mailbox(name).pending.values()]
