@@ -82,7 +82,7 @@ def _below(had: int | tuple[int, ...], cut: int) -> int | tuple[int, ...] | None
     if isinstance(had, int):
         return had if had < cut else None
     left = tuple(offset for offset in had if offset < cut)
-    return left or None
+    return left if len(left) > 1 else next(iter(left), None)
 
 
 def _is(envelope: Envelope, source: str, message: str) -> bool:
