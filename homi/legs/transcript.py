@@ -143,15 +143,16 @@ def read_line(line: bytes) -> list[Fact]:
 def _recovered(line: bytes) -> list[Fact]:
     """The last whole line inside a damaged one; only the outermost object that
     begins there ends where the line ends."""
-    tries = 0
+    view = memoryview(line)
     for start in _STARTS:
         at = line.find(start, 1)
-        while at >= 0 and tries < _TRIES:
-            fact = _read(line[at:])
-            if fact is not None:
-                return [fact]
-            tries += 1
-            at = line.find(start, at + 1)
+        for _ in range(_TRIES):
+            if at < 0:
+                break
+            try:
+                return [_fact(_object(msgspec.json.decode(view[at:])))]
+            except (ValueError, RecursionError):
+                at = line.find(start, at + 1)
     return []
 
 
