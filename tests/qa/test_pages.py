@@ -1,0 +1,301 @@
+"""Pages and program say the same: options, verbs, words, fields, modules, statuses."""
+
+import ast
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import click
+import msgspec
+import pytest
+
+from homi import config, envelope, errors, requests
+from homi.cli import main
+from homi.cli.inbox import Row
+from homi.store.pickup import Spooled
+
+REPOSITORY = Path(__file__).parents[2]
+MAN = REPOSITORY / "man"
+PAGES = sorted(MAN.glob("*.[1-8]"))
+OF_VERB = {
+    **dict.fromkeys(("start", "stop", "run", "status"), "homid.8"),
+    **dict.fromkeys(("claim", "release", "ls"), "homi-claim.1"),
+    "send": "homi-send.1",
+    **dict.fromkeys(("inbox", "read", "ack", "wait", "trace", "queue"), "homi-inbox.1"),
+}
+
+
+def page(name: str) -> str:
+    """The source of a page."""
+    return (MAN / name).read_text()
+
+
+def section(text: str, title: str) -> str:
+    """A section of a page, up to the next of its kind."""
+    kind = ".Ss" if f"\n.Ss {title}\n" in text else ".Sh"
+    rest = text.partition(f"\n{kind} {title}\n")[2]
+    assert rest, f"no section {title}"
+    ends = r"\n\.S[sh] " if kind == ".Ss" else r"\n\.Sh "
+    return re.split(ends, rest, maxsplit=1)[0]
+
+
+def marked(text: str, macro: str) -> set[str]:
+    """Every word behind a macro in text: on its line up to the next macro."""
+    found: set[str] = set()
+    for line in text.splitlines():
+        words = line.removeprefix(".It ").lstrip(".").split()
+        on = False
+        for word in words:
+            if re.fullmatch(r"[A-Z][a-z]", word):
+                on = word == macro
+            elif on and re.fullmatch(r"[\w.-]*\w", word):
+                found.add(word)
+    return found
+
+
+def items(text: str, macro: str) -> set[str]:
+    """The words that head an item: `.It Cm word , word`."""
+    heads = [line for line in text.splitlines() if line.startswith(f".It {macro} ")]
+    return set().union(*(marked(line, macro) for line in heads))
+
+
+def flags(command: click.Command) -> set[str]:
+    """The options of a command, without its help."""
+    return {
+        flag.lstrip("-")
+        for parameter in command.params
+        if isinstance(parameter, click.Option)
+        for flag in parameter.opts
+    }
+
+
+def verb(name: str) -> click.Command:
+    """The command of that verb."""
+    found = main.homi.get_command(click.Context(main.homi), name)
+    assert found is not None
+    return found
+
+
+def written_flags(text: str) -> set[str]:
+    """The options that a page's items explain."""
+    heads = [line for line in text.splitlines() if line.startswith(".It Fl ")]
+    return {
+        flag.lstrip("-") for line in heads for flag in re.findall(r"Fl (\S+)", line)
+    }
+
+
+# ---- options and verbs ----
+
+
+@pytest.mark.parametrize("name", sorted(set(OF_VERB.values())))
+def test_each_option_stands_on_its_page_and_each_written_one_exists(name: str) -> None:
+    """An option nobody can look up, or one that is gone, is a defect."""
+    known = set().union(
+        *(flags(verb(v)) for v, where in OF_VERB.items() if where == name)
+    )
+    assert written_flags(page(name)) == known
+
+
+def test_the_options_before_the_verb_stand_on_the_first_page() -> None:
+    """--help is click's own, the others are parameters of the group."""
+    assert written_flags(page("homi.1")) == flags(main.homi) | {"h", "help"}
+
+
+def test_each_verb_has_a_page_and_each_page_names_verbs_that_exist() -> None:
+    """The first page leads to every verb."""
+    assert set(OF_VERB) == set(main.MODULES)
+    first = page("homi.1").partition(".Sh DESCRIPTION")[2].partition("Results")[0]
+    assert marked(first, "Cm") == set(main.MODULES)
+    for name, where in OF_VERB.items():
+        assert re.search(rf"^\.Nm homi {name}\b", page(where), re.MULTILINE), name
+
+
+@pytest.mark.parametrize("name", sorted(set(OF_VERB.values()) | {"homi.1"}))
+def test_statuses_on_the_pages_are_those_of_the_program(name: str) -> None:
+    """homi(1) has all of them, the others some."""
+    known = {kind.exit_status for kind in errors.BY_CODE.values()} | {0}
+    text = section(page(name), "EXIT STATUS")
+    written = {
+        int(number) for number in re.findall(r"^\.It (\d+)$", text, re.MULTILINE)
+    }
+    assert written <= known
+    assert written == known or name != "homi.1"
+
+
+# ---- protocol ----
+
+
+def test_each_verb_and_field_of_the_protocol_is_described() -> None:
+    """requests is the schema; a field that is not on the page does not exist for
+    others."""
+    text = section(page("homi-protocol.7"), "Requests")
+    verbs = {str(kind.__struct_config__.tag): kind for kind in requests.VERBS}
+    assert items(text, "Cm") == set(verbs)
+    parts = dict(
+        re.findall(r"^\.It Cm (\S+)\n(.*?)(?=^\.It Cm |^\.El)", text, re.M | re.S)
+    )
+    answers = {
+        "hello": requests.Welcome,
+        "send": requests.SendReport,
+        "claim": requests.Claimed,
+        "release": requests.Done,
+        "ack": requests.Acked,
+        "wait": requests.Waited,
+        "whoami": requests.Identity,
+    }
+    for tag, kind in verbs.items():
+        fields = set(kind.__struct_encode_fields__) - {"i"}
+        if tag in answers:
+            fields |= set(answers[tag].__struct_encode_fields__)
+        assert marked(parts[tag], "Va") >= fields, tag
+        if tag in answers:
+            assert marked(parts[tag], "Va") <= fields | {"after"}, tag
+    rows = {*requests.NameRow.__struct_fields__, *requests.SessionRow.__struct_fields__}
+    listing = set(requests.Listing.__struct_fields__)
+    assert marked(parts["ls"], "Va") == rows | listing
+
+
+def test_each_field_of_status_is_described() -> None:
+    """Two of them exist only without a daemon."""
+    text = section(page("homid.8"), "The fields of status")
+    known = {*requests.StatusReport.__struct_fields__, "running", "spooled"}
+    assert items(text, "Va") == known
+
+
+def test_each_error_code_has_its_status_on_the_page() -> None:
+    """The two are one table."""
+    text = section(page("homi-protocol.7"), "Error codes")
+    found = re.findall(r"^\.It Cm (\S+) Ta (\d+)$", text, re.MULTILINE)
+    known = {code: kind.exit_status for code, kind in errors.BY_CODE.items()}
+    assert {code: int(status) for code, status in found} == known
+
+
+@pytest.mark.parametrize(
+    ("title", "words"), [("RUNGS", envelope.Rung), ("REASONS", envelope.Reason)]
+)
+def test_rungs_and_reasons_are_closed_lists_on_the_page(
+    title: str, words: type
+) -> None:
+    """The same words in every surface."""
+    text = section(page("homi-protocol.7"), title)
+    assert items(text, "Cm") == set(words)  # type: ignore[call-overload]
+
+
+def test_each_field_of_a_message_is_described() -> None:
+    """msg is what other programs write."""
+    text = section(page("homi-protocol.7"), "THE MESSAGE")
+    assert items(text, "Va") == set(envelope.Msg.__struct_encode_fields__)
+
+
+# ---- files ----
+
+
+@pytest.mark.parametrize(
+    ("title", "kinds"),
+    [
+        ("An inbox line", (envelope.Envelope, envelope.Via)),
+        ("A ledger line", (envelope.LedgerLine, envelope.SessionRef)),
+        ("Pickup", (Spooled,)),
+    ],
+)
+def test_each_field_on_disk_is_described(
+    title: str, kinds: tuple[type[msgspec.Struct], ...]
+) -> None:
+    """Files outlive programs; their page is what is left."""
+    text = section(page("homi-mailbox.5"), title)
+    known = set().union(*(kind.__struct_encode_fields__ for kind in kinds))
+    assert marked(text, "Va") == known
+
+
+def test_each_field_of_a_listing_is_described() -> None:
+    """inbox, queue and wait have one JSON form."""
+    text = section(page("homi-inbox.1"), "Columns of pending mail")
+    assert marked(text, "Va") == set(Row.__struct_encode_fields__)
+
+
+def test_each_setting_is_described() -> None:
+    """A key that is not on the page is not to be found."""
+    text = page("homi.toml.5")
+    assert items(text, "Va") == set(config.Config.__struct_fields__)
+
+
+# ---- the whole ----
+
+
+def _listed() -> list[str]:
+    """The modules of the overview, in its order."""
+    modules, folder = [], ""
+    for line in section(page("homi-overview.7"), "MODULES").splitlines():
+        if found := re.fullmatch(r"\.Pa (homi[\w/]*)/", line):
+            folder = found[1].replace("/", ".")
+        elif found := re.fullmatch(r"\.It Pa (\w+)", line):
+            modules.append(f"{folder}.{found[1]}")
+    return modules
+
+
+def _modules() -> dict[str, Path]:
+    """Every module of the package but the folders' own."""
+    paths = (REPOSITORY / "homi").rglob("*.py")
+    return {
+        ".".join(path.relative_to(REPOSITORY).with_suffix("").parts): path
+        for path in paths
+        if path.name != "__init__.py"
+    }
+
+
+def test_the_overview_names_every_module_once() -> None:
+    """A module without a sentence need not exist."""
+    listed = _listed()
+    assert sorted(listed) == sorted(_modules())
+
+
+def test_modules_know_only_what_stands_above_them() -> None:
+    """The order on the page is the order of imports."""
+    order = {name: place for place, name in enumerate(_listed())}
+    for name, path in _modules().items():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(
+                "homi"
+            ):
+                known = {f"{node.module}.{alias.name}" for alias in node.names}
+                for other in {str(node.module), *known} & set(order):
+                    assert order[other] < order[name], f"{name} imports {other}"
+
+
+def test_references_lead_to_pages_that_exist() -> None:
+    """Every .Xr to a page of ours, in every page, and every mention in a docstring."""
+    names = {f"{path.stem}({path.suffix[1:]})" for path in PAGES}
+    for path in PAGES:
+        for name, number in re.findall(r"^\.Xr (homi\S*) (\d)", path.read_text(), re.M):
+            assert f"{name}({number})" in names, path.name
+    for path in _modules().values():
+        for mention in re.findall(r"\bhomi[\w.-]*\(\d\)", path.read_text()):
+            assert mention in names, path.name
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_pages_are_lint_clean(path: Path) -> None:
+    """With mandoc's own warnings; the control: a broken page is complained of."""
+    mandoc = shutil.which("mandoc")
+    if mandoc is None:
+        pytest.skip("mandoc is not installed")
+    command = [mandoc, "-Tlint", "-W", "warning"]
+    done = subprocess.run(
+        [*command, str(path)], capture_output=True, text=True, check=False, timeout=30
+    )
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+    broken = subprocess.run(
+        command, input=".Dd x\n.Bl\n", capture_output=True, text=True, check=False
+    )
+    assert broken.returncode != 0
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_pages_have_the_sections_a_reader_looks_for(path: Path) -> None:
+    """Commands tell their statuses; all show an example and where to read on."""
+    found = set(re.findall(r"^\.Sh (.+)$", path.read_text(), re.MULTILINE))
+    wanted = {"NAME", "DESCRIPTION", "SEE ALSO"}
+    if path.suffix in (".1", ".8"):
+        wanted |= {"SYNOPSIS", "EXIT STATUS", "FILES", "EXAMPLES", "CAVEATS"}
+    assert wanted <= found
