@@ -211,7 +211,9 @@ class Postmaster:
     def _known(self) -> list[str]:
         """Every name an unknown one may have meant."""
         live = [s.address for s in self._sessions.live.values() if s.address]
-        return [claim.name for claim in self._names.all()] + [str(name) for name in live]
+        return [claim.name for claim in self._names.all()] + [
+            str(name) for name in live
+        ]
 
     def _no_room(self, place: Name, length: int) -> HomiError | None:
         """Why place takes nothing of this length now; None when it does."""
@@ -241,9 +243,7 @@ class Postmaster:
             self._arrived(mail)
         elif mail.kept is Kept.KNOWN:
             sub.done(
-                Result(
-                    mail.id, kept=True, to=mail.place, seq=mail.seq, duplicate=True
-                )
+                Result(mail.id, kept=True, to=mail.place, seq=mail.seq, duplicate=True)
             )
         elif mail.kept is Kept.CONFLICT:
             self.refuse(
@@ -255,7 +255,9 @@ class Postmaster:
                 ),
             )
         else:
-            self.refuse(sub, gate.store_closed(self._store.closed() or "a write failed"))
+            self.refuse(
+                sub, gate.store_closed(self._store.closed() or "a write failed")
+            )
 
     def _arrived(self, mail: Mail) -> None:
         """Hint of new mail; a reply also answers what it replies to."""
@@ -294,4 +296,3 @@ class Postmaster:
 
 def _ignore(_result: Result) -> None:
     """A notice that cannot be stored is logged where it was refused."""
-

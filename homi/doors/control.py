@@ -5,7 +5,6 @@ in doors.verbs.  homi-protocol(7) is the page.
 """
 
 import asyncio
-import errno
 import functools
 import logging
 import operator
@@ -20,12 +19,12 @@ from homi import __version__
 from homi.callers import Caller
 from homi.config import CONTROL_CONNECTIONS, LINE_MAX, LINE_MAX_ALONE
 from homi.doors.answers import Answer
+from homi.doors.entrance import Entrance, Listener
 from homi.doors.verbs import Verbs
 from homi.doors.wire import BigLine, LineProtocol, Outbox
 from homi.envelope import encode
 from homi.errors import (
     BadMessage,
-    CannotCreate,
     HomiError,
     NotReached,
     Usage,
@@ -36,9 +35,6 @@ from homi.peers.credentials import peer_credentials
 from homi.requests import PROTOCOL, VERBS, CallerClass, Failure, Hello, Request, Welcome
 
 log = logging.getLogger("homi.control")
-
-BACKLOG = 512
-ACCEPTS_A_TURN = 64
 
 
 class _Index(msgspec.Struct, gc=False):
@@ -185,109 +181,62 @@ class ControlDoor:
         self.device = device
         self.verbs = verbs
         self._path = path
-        self._listener: socket.socket | None = None
+        self._listener: Listener | None = None
         self._open: set[LineProtocol] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._big = BigLine()
-        self._armed = False
 
     def start(self) -> None:
-        """Bind and listen; the caller holds the root's lock, so a file is stale."""
+        """Bind and listen; CannotCreate (73) where that cannot be."""
         self._loop = asyncio.get_running_loop()
         self._outbox = Outbox(self._loop)
         check_private(self._path.parent)
-        self._path.unlink(missing_ok=True)
-        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        before = os.umask(0o177)
-        try:
-            listener.bind(os.fspath(self._path))
-        except OSError as error:
-            listener.close()
-            raise CannotCreate(f"cannot bind {self._path}: {error}") from error
-        finally:
-            os.umask(before)
-        listener.setblocking(False)
-        listener.listen(BACKLOG)
-        self._listener = listener
-        self._arm()
-
-    def _arm(self) -> None:
-        """Take connections again, unless the bound is reached or the end has come."""
-        if self._listener is None or self._armed or self._full():
-            return
-        self._armed = True
-        self._loop.add_reader(self._listener, self._accept)
-
-    def _disarm(self) -> None:
-        if self._armed and self._listener is not None:
-            self._loop.remove_reader(self._listener)
-        self._armed = False
+        self._entrance = Entrance(self._loop, self._admit, self._full)
+        path = os.fspath(self._path)
+        self._listener = self._entrance.open(0, path)
 
     def _full(self) -> bool:
-        return len(self._open) + len(self._tasks) >= CONTROL_CONNECTIONS
+        """Whether the next connection must wait in the backlog."""
+        return self.connections >= CONTROL_CONNECTIONS
 
-    def _accept(self) -> None:
-        """Take what waits in the backlog; at the bound or out of files, pause."""
-        if self._listener is None:
-            return
-        for _ in range(ACCEPTS_A_TURN):
-            if self._full():
-                self._disarm()
-                return
-            try:
-                accepted, _ = self._listener.accept()
-            except (BlockingIOError, ConnectionAbortedError):
-                return
-            except OSError as error:
-                if error.errno not in (
-                    errno.EMFILE,
-                    errno.ENFILE,
-                    errno.ENOBUFS,
-                    errno.ENOMEM,
-                ):
-                    raise
-                # Level-triggered readiness would spin: the backlog waits instead.
-                self._disarm()
-                self._loop.call_later(0.5, self._arm)
-                return
-            task = self._loop.create_task(self._connect(accepted))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+    def _admit(self, accepted: socket.socket, _listener: Listener) -> None:
+        """Put a protocol on an accepted socket."""
+        task = self._loop.create_task(self._connect(accepted))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def _connect(self, accepted: socket.socket) -> None:
-        """Put a protocol on an accepted socket; it may be gone already."""
+        """The other end may be gone already."""
         try:
             pid, uid = peer_credentials(accepted)
-            accepted.setblocking(False)
             wire = LineProtocol(
                 self._outbox, self._big, lambda wire: Connection(self, wire, pid, uid)
             )
-            self._open.add(wire)
             await self._loop.connect_accepted_socket(lambda: wire, accepted)
         except OSError as error:
             log.info("a control connection ended at once: %s", error)
             accepted.close()
+            return
+        self._open.add(wire)
 
     def lost(self, wire: LineProtocol) -> None:
         """A connection ended: there is room for another."""
         self._open.discard(wire)
-        self._arm()
+        self._entrance.room()
 
     @property
     def connections(self) -> int:
-        """How many are open."""
-        return len(self._open)
+        """How many are open, or about to be."""
+        return len(self._open) + len(self._tasks)
 
     def stop_accepting(self) -> None:
         """Take no more connections; those open go on."""
-        self._disarm()
+        self._entrance.shut()
 
     def close(self) -> None:
         """End every connection after its queued answers, then the socket."""
-        self._disarm()
         for wire in list(self._open):
             wire.close()
         if self._listener is not None:
-            self._listener.close()
+            self._entrance.close(self._listener)
             self._listener = None
-            self._path.unlink(missing_ok=True)

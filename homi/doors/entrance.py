@@ -1,4 +1,4 @@
-"""The listeners of the peer door: accepting, and not accepting, without a spin.
+"""The listeners of a door: accepting, and not accepting, without a spin.
 
 Owns which listener is armed.  What an accepted socket says is not its business.
 homi-protocol(7) has the rules.
