@@ -104,8 +104,11 @@ class Names:
         return f"homi:{self.instance}"
 
     def get(self, name: str) -> Claim | None:
-        """The claim or built-in of that name."""
-        return self._state.claims.get(name)
+        """The claim or built-in of that name, case folded."""
+        claim = self._state.claims.get(name)
+        if claim is None and name.isascii():
+            claim = self._state.claims.get(name.lower())
+        return claim
 
     def require(self, name: str) -> Claim:
         """The claim or built-in of that name; NoSuchName (67) with the nearest."""
@@ -278,7 +281,7 @@ class Names:
 
 def _real_folder(cwd: str) -> str:
     """The real path of a folder a claim is bound to."""
-    if not os.path.isabs(cwd):
+    if not os.path.isabs(cwd) or "\0" in cwd:
         raise Usage(f"folder {grammar.show(cwd)} is not an absolute path")
     real = os.path.realpath(cwd)
     if not os.path.isdir(real):

@@ -90,8 +90,8 @@ def parse_record(data: bytes) -> Record | None:
     return Record(
         session_id=_text(wire.session_id),
         name=_text(wire.name),
-        cwd=_text(wire.cwd),
-        socket=_text(wire.messaging_socket_path),
+        cwd=_path(wire.cwd),
+        socket=_path(wire.messaging_socket_path),
         status=_text(wire.status),
         waiting_for=_text(wire.waiting_for),
         version=_text(wire.version),
@@ -311,6 +311,12 @@ def _unlink(path: str) -> None:
 def _text(value: object) -> str:
     """The value if it is a string, else empty."""
     return value if isinstance(value, str) else ""
+
+
+def _path(value: object) -> str:
+    """The value if it is an absolute path: a NUL in it would raise where it is used."""
+    text = _text(value)
+    return text if text.startswith("/") and "\0" not in text else ""
 
 
 def _whole(value: object) -> int:

@@ -41,7 +41,8 @@ def test_a_claim_is_made_once_and_then_is_already(tmp_path: Path) -> None:
     results = [names.claim("Ada", None, NOW + n) for n in range(20)]
     assert [fresh for _, fresh in results] == [True] + [False] * 19
     assert len({claim.number for claim, _ in results}) == 1
-    assert results[0][0] == names.get("ada")
+    assert results[0][0] == names.get("ada") == names.get("ADA")
+    assert names.get("\u212ada") is names.get("adb") is None
     assert results[0][0].at == "2027-01-15T08:00:00.000Z"
 
 
@@ -151,6 +152,8 @@ def test_a_folder_is_kept_by_its_real_path(tmp_path: Path) -> None:
         names.claim("bob", str(tmp_path / "absent"), NOW)
     with pytest.raises(Usage):
         names.claim("bob", "relative", NOW)
+    with pytest.raises(Usage):
+        names.claim("bob", f"{tmp_path}\0", NOW)
     assert names.get("bob") is None
 
 

@@ -89,6 +89,15 @@ def test_fields_of_a_wrong_type_read_as_empty() -> None:
     assert record == Record(proc_start="46663", hidden=True)
 
 
+@pytest.mark.parametrize("path", ["relative/1.sock", "/a\0b", "", "\0"])
+def test_a_path_that_would_raise_where_it_is_used_is_empty(path: str) -> None:
+    """A record comes from any process of the user."""
+    odd = FULL | {"messagingSocketPath": path, "cwd": path}
+    record = registry.parse_record(json.dumps(odd).encode())
+    assert record is not None
+    assert (record.socket, record.cwd) == ("", "")
+
+
 @pytest.mark.parametrize(
     ("name", "number"),
     [
