@@ -89,7 +89,9 @@ class World(Faults):
         self.met: Counter[str] = Counter()  # what this history went through
         self._trace = trace
         self._fiber = Fiber()
-        self.crashes = rng.choice((0, 1, 2, 3))
+        # One ledger and many crashes find what a torn line of evidence can do.
+        self._narrow = rng.random() < 0.2
+        self.crashes = 3 if self._narrow else rng.choice((0, 1, 2, 3))
         self.failures = rng.choice((0, 0, 1, 2))
         self._pace = rng.choice((12, 40, 120))  # disk calls until a death, at most
         self._switch = rng.choice((0.05, 0.3, 0.7))
@@ -140,7 +142,7 @@ class World(Faults):
         """A new mail, the same again, a twin, another body, a ledger line."""
         rng = self.rng
         x = rng.random()
-        if x < 0.3:
+        if x < 0.3 or self._narrow:
             self._ledger_line(durable=rng.random() < 0.5)
         elif x < 0.5 and self.sent:
             sent = rng.choice(list(self.sent.values()))
@@ -175,7 +177,8 @@ class World(Faults):
             at=AT,
             by=mark,
         )
-        entry = Entry(self.rng.choice(PLACES), line, None)
+        place = "ada" if self._narrow else self.rng.choice(PLACES)
+        entry = Entry(place, line, None)
         self.entries[mark] = entry
         (self.strong if durable else self.weak).append(entry)
 
@@ -226,6 +229,7 @@ class World(Faults):
         self._answers(batch, tries)
         if half is not None:
             self._note(f"checkpoint of half {half}")
+            self.met["checkpoint"] += 1
             self._fiber.begin(partial(committer.checkpoint.sync_dirty, half))
 
     def _reopen(self) -> None:
@@ -248,6 +252,7 @@ class World(Faults):
                 self._conflict(sent, which)
             elif mail.kept is not Kept.FAILED:
                 self._stored(sent, which, mail)
+        self.met["full ring"] += bool(batch.late_mails or batch.late_decisions)
         self.queue[:0] = again
         self.strong = batch.late_decisions + self.strong
         for entry in batch.decisions:
@@ -343,12 +348,13 @@ class World(Faults):
     def _lose(self, what: str) -> None:
         """The process is gone, perhaps the power as well."""
         self.disk.dead = True
+        self.met["death in a checkpoint"] += self._fiber.active
         self._fiber.kill()
         if what.startswith("death"):
             self.crashes = max(0, self.crashes - 1)
         self.met[what.partition(":")[0]] += 1
         self._note(what)
-        if self.crashes >= 0 and self.rng.random() < 0.5 and self._may_cut:
+        if self.rng.random() < 0.5:
             self._cut_power()
         self._arm()
 
@@ -358,8 +364,6 @@ class World(Faults):
         self.platter.cut(self.rng)
         self.evidence.clear()
         self.cuts.clear()
-
-    _may_cut = True
 
     def _arm(self) -> None:
         """The next death comes after so many disk calls."""
