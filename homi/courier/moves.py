@@ -42,7 +42,7 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
     leg: str | None = None
     by: str | None = None
     proof: str | None = None
-    repeat: bool = False
+    repeat: bool = False  # it was handed over, so the next time is a repeat
     tell: str = ""  # what the sender is told; empty: nothing
 
 
@@ -108,6 +108,7 @@ def of_evidence(
                 rung=Rung.REFUSED,
                 reason=Reason.POLICY,
                 by="hook",
+                repeat=True,
                 tell="a hook of the session threw it away",
             )
         case Ignored():
@@ -177,7 +178,7 @@ def _receipt(item: Item, receipt: Receipt, now: Moment) -> Move | None:
     by = f"receipt {receipt.drop_reason or receipt.status}"
     match receipt.status:
         case "held":
-            return Move(rung=Rung.HELD, reason=Reason.HOST_HELD, by=by)
+            return Move(rung=Rung.HELD, reason=Reason.HOST_HELD, by=by, repeat=True)
         case "delivered":
             news = item.rung is not Rung.OFFERED or item.reason is not None
             return Move(rung=Rung.OFFERED, by=by) if news else None
@@ -186,6 +187,7 @@ def _receipt(item: Item, receipt: Receipt, now: Moment) -> Move | None:
                 rung=Rung.REFUSED,
                 reason=Reason.HOST_REFUSED,
                 by=by,
+                repeat=True,
                 tell=f"the session did not let it in ({receipt.status})",
             )
         case "dropped":
@@ -206,6 +208,7 @@ def _dropped(why: str, by: str, now: Moment) -> Move:
                 rung=Rung.REFUSED,
                 reason=Reason.LOOP,
                 by=by,
+                repeat=True,
                 tell="the session counts it as part of a loop",
             )
         case _:

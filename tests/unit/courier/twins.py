@@ -166,6 +166,7 @@ class Scribe:
         self.conversations: dict[str, set[MessageId]] = {}
         self.watched: dict[tuple[int, str], dict[MessageId, Letter]] = {}
         self.silences: list[tuple[int, MessageId]] = []
+        self.since: dict[tuple[int, str], dict[MessageId, float]] = {}  # of silence
         self.finished: list[int] = []
         self.forgotten: list[tuple[int, MessageId]] = []
         self.changes: list[Session] = []
@@ -179,16 +180,22 @@ class Scribe:
     def watch(self, session: Session, letter: Letter) -> None:
         given = self.watched.setdefault(process_of(session.ref), {})
         given[letter.msg.id] = letter
+        self.since.get(process_of(session.ref), {}).pop(letter.msg.id, None)
 
     def offered(self, session: Session, message: MessageId) -> None:
+        if session.pid in self.finished:
+            return
         assert message in self.watched[process_of(session.ref)]
         self.silences.append((session.pid, message))
+        now = asyncio.get_running_loop().time()
+        self.since.setdefault(process_of(session.ref), {})[message] = now
 
     def changed(self, session: Session) -> None:
         self.changes.append(session)
 
     def forget(self, session: SessionRef, message: MessageId) -> None:
         self.watched.get(process_of(session), {}).pop(message, None)
+        self.since.get(process_of(session), {}).pop(message, None)
         self.forgotten.append((session.pid, message))
 
     async def finish(self, session: Session) -> None:
@@ -259,12 +266,12 @@ class Slot:
 class World:
     """A courier with its twins, on one store."""
 
-    def __init__(self, store: MemoryStore | None = None) -> None:
+    def __init__(self, slot: Callable[["World"], Slot] | None = None) -> None:
         self.clock = TurnedClock()
-        self.store = store or MemoryStore()
+        self.store = MemoryStore()
         self.town = Town()
         self.scribe = Scribe()
-        self.slot = Slot()
+        self.slot = slot(self) if slot else Slot()
         self.told: list[tuple[MessageId, Name, str, str]] = []
         self.lines: list[tuple[Name, LedgerLine]] = []
         self.courier = self._hire()
@@ -305,6 +312,7 @@ class World:
         self.kill()
         self.store = replayed(self.store)
         self.scribe.watched.clear()
+        self.scribe.since.clear()
         self.courier = self._hire()
         await self.start()
 
