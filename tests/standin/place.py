@@ -247,6 +247,9 @@ class Place:
                 self.daemon.wait(PATIENCE)
             except subprocess.TimeoutExpired:
                 self.kill()
+        if self.log.exists():
+            # Under pytest this is shown with a failure, and only then.
+            sys.stderr.write(self.log.read_text(errors="replace")[-4000:])
         left = self.left()
         for pid in left:
             os.kill(pid, signal.SIGKILL)
@@ -268,9 +271,7 @@ class Place:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Close it; on a failure show the daemon's last words."""
-        if error is not None and self.log.exists():
-            sys.stderr.write(self.log.read_text(errors="replace")[-3000:])
+        """Close it."""
         self.close()
 
 
