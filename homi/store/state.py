@@ -38,6 +38,10 @@ class StateFile(Generic[Value]):
         """
         try:
             data = read_whole(self._disk, self.path)
+            if data is not None:
+                # The process before may have died between the rename and its sync:
+                # what is acted upon must not vanish with the power.
+                self._disk.sync_dir(os.path.dirname(self.path))
         except OSError as error:
             raise StorageFailed(f"cannot read {self.path}: {error.strerror}") from error
         if data is None:
