@@ -120,11 +120,13 @@ class Case:
 
     def conclude(self, view: View, now: float) -> Evidence | None:
         """What the state of things says where no line does, each kind once."""
-        if self.offered is None or self.closed:
+        if self.closed:
             return None
         if self._places:
             return self._once(self._conclude_taken(view, now))
-        if view.idle_since is None or now - max(view.idle_since, self.offered) < IDLE:
+        if self.offered is None or view.idle_since is None:
+            return None
+        if now - max(view.idle_since, self.offered) < IDLE:
             return None
         return self._once(self._conclude_silent(view))
 

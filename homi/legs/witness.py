@@ -106,7 +106,8 @@ class ClaudeWitness:
         socket = letter.line_socket or letter.reply_socket
         address = address_of(socket) if socket else ""
         case = Case(letter.msg.id, address, self._ours, now)
-        searched = self._searched == (process, letter.msg.id)
+        # A repeat may be taken in between the search and now.
+        searched = not letter.repeat and self._searched == (process, letter.msg.id)
         self._searched = None
         watch.reading.add(case, searched=searched)
         # Not here: the caller is not ready for evidence before it has offered.

@@ -498,6 +498,16 @@ def test_a_failed_model_is_told_once_at_rest_and_seen_still_counts() -> None:
     assert learn(asked, talk) == [Seen]
 
 
+def test_a_letter_that_was_never_offered_here_is_judged_by_its_lines() -> None:
+    """A resumed conversation holds it: no hand-over begins the watch."""
+    talk, message = Talk(), new_id()
+    asked = Case(message, "", ours, OFFERED)
+    talk.taken(message)
+    talk.failed()
+    assert learn(asked, talk) == [Taken]
+    assert concluded(asked) is ModelFailed
+
+
 def test_after_clear_a_taken_letter_is_lost_to_the_new_conversation() -> None:
     """Not at once: a fork copies our line, and the old answer may be on its way."""
     talk, message = Talk(), new_id()

@@ -601,6 +601,11 @@ def test_the_file_is_searched_once_an_offer(
         bench.write()
         await bench.until(message, Taken, Seen)
         assert searches == [message]
+        # A repeat may be taken in between: it is searched again.
+        bench.witness.watch(bench.session, letter(message=message, repeat=True))
+        bench.told.clear()
+        await bench.until(message, Taken, Seen)
+        assert searches == [message] * 2
 
     run(tmp_path, scene)
 
