@@ -5,7 +5,6 @@ homi-protocol(7) has the rules.
 """
 
 import asyncio
-import errno
 import logging
 import socket
 from collections.abc import Callable
@@ -16,7 +15,6 @@ log = logging.getLogger("homi.peer")
 
 ACCEPTS_A_TURN = 64
 REST = 0.5  # s: the backlog waits, a loop that spins on EMFILE does not
-SPENT = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
 
 class Listener:
@@ -118,8 +116,7 @@ class Entrance:
             except (BlockingIOError, ConnectionAbortedError):
                 return
             except OSError as error:
-                if error.errno not in SPENT:
-                    raise
+                # EMFILE, ENFILE, ENOBUFS, ENOMEM: the backlog keeps who waits.
                 log.warning("peer cannot accept for %.1f s: %s", self._rest, error)
                 self._let_rest(listener)
                 return

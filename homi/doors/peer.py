@@ -22,7 +22,7 @@ from homi.doors.notice import Notice
 from homi.doors.plant import Records
 from homi.doors.receipts import Receipts
 from homi.doors.repeats import Repeats
-from homi.doors.sender import Senders, marked, write
+from homi.doors.sender import Senders, repeated, write
 from homi.doors.sockets import Sockets, clear_leftover
 from homi.doors.turn import Turn
 from homi.envelope import SessionRef, encode
@@ -34,13 +34,14 @@ from homi.peers.credentials import peer_credentials
 from homi.peers.frame import Bad, Control, Message, parse_line, parse_tag
 from homi.peers.registry import Planter
 from homi.peers.sockets import socket_folder
-from homi.postmaster import Postmaster, Stamp, Submission
+from homi.postmaster import Postmaster, Submission
 from homi.sessions import Session, Sessions
 from homi.store.mailbox import Mailbox
 from homi.store.quarantine import Quarantine
 
 log = logging.getLogger("homi.peer")
 
+PLANTED_A_TURN = 32
 DRAIN = 2.0  # s a stop waits for commits in flight
 # Connections under which resting listeners are woken: not at each one that goes.
 ROOM = PEER_CONNECTIONS * 3 // 4
@@ -116,8 +117,7 @@ class PeerDoor:
             if path not in bound:
                 clear_leftover(path)
         self._running = True
-        for claim in self._claims.values():
-            self._show(claim)
+        await self._show_all()
         folders = [self._sockets.folder, *(each.folder for each in self._planters)]
         ours = self._address.__contains__
         self._notice = Notice(folders, self._taken_away, ours)
@@ -205,7 +205,11 @@ class PeerDoor:
 
     def _admit(self, sock: socket.socket, listener: Listener) -> None:
         """A new connection: note who it is, look at once."""
-        pid, uid = peer_credentials(sock)
+        try:
+            pid, uid = peer_credentials(sock)
+        except OSError:
+            sock.close()  # some systems forget who it was when it is gone already
+            return
         number = listener.number
         connection = self.connection_type(self._bench, sock, number, pid, uid)
         self._connections.add(connection)
@@ -218,17 +222,18 @@ class PeerDoor:
             self._refuse(connection, line, "nobody is behind this socket")
             return
         tag = parse_tag(frame.content)
-        from_, via = self._senders.postmark(connection.pid, connection.uid, tag)
+        mark = self._senders.mark(connection.pid, connection.uid, tag)
         try:
-            head = write(frame, tag, to, from_)
+            head = write(frame, tag, to, mark.from_)
         except BadMessage as error:
             self._refuse(connection, line, error.text)
             return
-        if self._repeats.is_repeat(via.session, to, head.text):
-            via = marked(via)
+        stamp = mark.stamp
+        if self._repeats.is_repeat(mark.via.session, to, head.text):
+            stamp = repeated(stamp)
             log.info("%s likely a repeat of the letter before", head.id)
         done = partial(self._turn.done, connection)
-        submission = Submission(head, encode(head), Stamp(via), to, done)
+        submission = Submission(head, encode(head), stamp, to, done)
         self._turn.take(connection, submission)
 
     def _refuse(self, connection: Connection, line: bytes, reason: str) -> None:
@@ -251,6 +256,8 @@ class PeerDoor:
             self._records.hide(before.number)
             self._sockets.close(before.number)
             del self._address[before.number]
+        elif before is not None and claim is not None and before.cwd != claim.cwd:
+            self._records.hide(claim.number)  # its record says the folder
         if claim is not None:
             self._claims[name] = claim
             self._address[claim.number] = name
@@ -266,6 +273,15 @@ class PeerDoor:
             self._records.hide(claim.number)
         else:
             self._show(claim)
+
+    async def _show_all(self) -> None:
+        """Plant what has no owner, and let the loop have its turns: who connects
+        while a slow disk takes a thousand records must not wait for the last."""
+        for count, name in enumerate(list(self._claims)):
+            if (claim := self._claims.get(name)) is not None:
+                self._show(claim)
+            if count % PLANTED_A_TURN == 0:
+                await asyncio.sleep(0)
 
     def _on_desk(self, number: int, address: str | None) -> None:
         """A desk number was allotted or retired."""

@@ -13,44 +13,82 @@ from homi.errors import BadMessage
 from homi.names import Names
 from homi.owners import Owners
 from homi.peers.frame import Message, Tag, clean_name
-from homi.peers.process import ancestors
+from homi.peers.process import alive, ancestors
+from homi.postmaster import Stamp
 from homi.sessions import Session, Sessions
 from homi.strict import check_text
 
 UNKNOWN = Name("unknown")
+KNOWN_MAX = 1024  # marks kept; more senders at a time cost a measurement each
 PRIORITIES = frozenset({"next", "later", "now"})
+
+
+class Mark:
+    """The name a sender speaks as, and the postmark of its lines."""
+
+    __slots__ = ("from_", "session", "stamp")
+
+    def __init__(self, from_: Name, via: Via, session: Session | None) -> None:
+        """session: the one that was found for the process."""
+        self.from_ = from_
+        self.stamp = Stamp(via)
+        self.session = session
+
+    @property
+    def via(self) -> Via:
+        """What was measured."""
+        return self.stamp.via
 
 
 class Senders:
     """Tells who is at the other end of a connection."""
 
     def __init__(self, names: Names, owners: Owners, sessions: Sessions) -> None:
-        """Asks all three at each line: each may have changed since the last."""
+        """Asks all three, whose answers may change from line to line."""
         self._names = names
         self._owners = owners
         self._sessions = sessions
+        self._known: dict[tuple[int, int, str | None, str | None], Mark] = {}
+        names.subscribe(lambda _name, _claim: self._known.clear())
+        owners.subscribe(lambda _name, _old, _new: self._known.clear())
 
-    def session(self, pid: int) -> Session | None:
-        """The session that is this process, or the nearest one it descends from."""
-        found = self._sessions.by_pid(pid)
-        if found is not None or pid <= 0:
-            return found
-        for above in ancestors(pid)[1:]:
-            if (found := self._sessions.by_pid(above)) is not None:
+    def mark(self, pid: int, uid: int, tag: Tag | None) -> Mark:
+        """The sender's name and postmark, as of now."""
+        said = (None, None) if tag is None else (tag.from_, tag.from_name)
+        session = self._sessions.by_pid(pid)
+        if session is None:
+            return self._measure(pid, uid, tag, self._above(pid))
+        # The same session says the same in line after line.  A session that changed
+        # is another object, so that its old mark is not taken for it.
+        key = (pid, uid, *said)
+        known = self._known.get(key)
+        if known is None or known.session is not session:
+            if len(self._known) >= KNOWN_MAX:
+                self._known.clear()
+            known = self._known[key] = self._measure(pid, uid, tag, session)
+        return known
+
+    def _above(self, pid: int) -> Session | None:
+        """The nearest session the process descends from."""
+        for above in ancestors(pid)[1:] if pid > 0 else ():
+            found = self._sessions.by_pid(above)
+            # A pid alone proves nothing: the session may have ended a moment ago.
+            if found is not None and alive(above, found.start):
                 return found
         return None
 
-    def postmark(self, pid: int, uid: int, tag: Tag | None) -> tuple[Name, Via]:
-        """The sender's name, and what was measured of it.
+    def _measure(
+        self, pid: int, uid: int, tag: Tag | None, session: Session | None
+    ) -> Mark:
+        """Compare what the tag says with the credentials.
 
         A process that is no session is nobody: it never speaks as a claimed name,
         whatever its tag says.
         """
-        session = self.session(pid)
         if session is None:
             claimed = None if tag is None else tag.from_name or tag.from_
             via = Via(door="peer", uid=uid, pid=pid, claimed_from=claimed)
-            return self._nobody(pid), via
+            return Mark(self._nobody(pid), via, None)
         via = Via(
             door="peer",
             uid=uid,
@@ -60,7 +98,7 @@ class Senders:
             verified=True,
             claimed_from=_mismatch(session, tag),
         )
-        return self._name(session), via
+        return Mark(self._name(session), via, session)
 
     def _name(self, session: Session) -> Name:
         """The name it owns, else its own folded; never a reserved one."""
@@ -110,6 +148,6 @@ def _same_name(said: str, name: str) -> bool:
     return said == name or said == clean_name(name) or fold(said) == fold(name)
 
 
-def marked(via: Via) -> Via:
+def repeated(stamp: Stamp) -> Stamp:
     """The same postmark, with the mark of a likely repeat."""
-    return msgspec.structs.replace(via, repeat=True)
+    return Stamp(msgspec.structs.replace(stamp.via, repeat=True))

@@ -5,15 +5,18 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import uuid
 from pathlib import Path
 
 import pytest
 
 from homi.address import Name
+from homi.config import PEER_CONNECTIONS
+from homi.doors.look import Terms
 from homi.envelope import decode_msg
 from tests.standin import wire
-from tests.unit.doors.ends import connect, run, told
+from tests.unit.doors.ends import connect, cpu_share, run, told, verdict
 from tests.unit.doors.peer_kit import House, message
 
 RESET = "ConnectionResetError"
@@ -428,5 +431,62 @@ def test_name_is_never_a_path(root: Path) -> None:
             assert Path(path).stem.isdigit()
             assert await send(path, message("x")) == "success"
             assert house.texts(name) == ["x"]
+
+    run(main)
+
+
+@pytest.mark.parametrize("char", ["x", "\u20ac", "\n"])
+def test_longest_native_text_is_stored_whole(root: Path, char: str) -> None:
+    """A line of 1,048,576 UTF-16 units: up to three bytes each."""
+
+    async def main() -> None:
+        house = House(root)
+        async with house.open():
+            path = house.claim("bob")
+            text = char * (1_000_000 if char != "\n" else 500_000)
+            assert await send(path, message(text), 20) == "success"
+            assert house.texts("bob") == [text]
+
+    run(main)
+
+
+def test_idle_connections_cost_nothing_and_block_nobody(root: Path) -> None:
+    """200 that say nothing: no thread, no CPU, gone at the deadline."""
+
+    async def main() -> None:
+        house = House(root, Terms(deadline=1.0))
+        async with house.open():
+            path = house.claim("bob")
+            threads = threading.active_count()
+            before = len(os.listdir("/proc/self/fd"))
+            idle = [connect(path) for _ in range(200)]
+            assert await send(path, message("x")) == "success"
+            assert await cpu_share(0.3) < 0.3
+            assert threading.active_count() <= threads + 1  # the sender's own
+            told_apart = await asyncio.to_thread(
+                lambda: {verdict(sock) for sock in idle}
+            )
+            assert told_apart == {"success"}  # closed: nothing of theirs was unread
+            for sock in idle:
+                sock.close()
+            assert len(os.listdir("/proc/self/fd")) <= before + 2
+            assert house.texts("bob") == ["x"]
+
+    run(main)
+
+
+def test_connections_over_the_bound_are_served_in_their_turn(root: Path) -> None:
+    """They wait in the backlog; none is lost when room comes."""
+
+    async def main() -> None:
+        house = House(root, Terms(deadline=0.4))
+        async with house.open():
+            path = house.claim("bob")
+            idle = [connect(path) for _ in range(PEER_CONNECTIONS)]
+            late = [send(path, message(str(n)), 20) for n in range(8)]
+            assert set(await asyncio.gather(*late)) == {"success"}
+            assert sorted(house.texts("bob")) == [str(n) for n in range(8)]
+            for sock in idle:
+                sock.close()
 
     run(main)

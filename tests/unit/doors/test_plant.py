@@ -80,6 +80,21 @@ def test_claim_is_listed_once_its_socket_answers_and_gone_with_its_release(
     run(main)
 
 
+def test_record_says_the_folder_of_its_claim(root: Path) -> None:
+    """Also when the folder is given later."""
+
+    async def main() -> None:
+        house = House(root)
+        async with house.open():
+            path = house.claim("bob")
+            house.names.claim("bob", os.fspath(root), 0.0)
+            record = house.registry / f"{Path(path).stem}.json"
+            assert json.loads(record.read_text())["cwd"] == os.fspath(root)
+            assert house.listed() == {"bob": path}
+
+    run(main)
+
+
 def test_stop_takes_every_file_away(root: Path) -> None:
     """Nobody else cleans up for a foreign domain."""
 
