@@ -168,9 +168,11 @@ class Platter:
             if what is not None:
                 what.cut(rng)
 
-    def durable_file(self, path: str) -> File | None:
-        """The file a cut would certainly leave under that name."""
-        return self._durable.get(path)
+    def lose(self, path: str) -> None:
+        """Take the file away for good, and no other name."""
+        self.names.pop(path, None)
+        self._durable.pop(path, None)
+        self._pending = [change for change in self._pending if path not in change[1:]]
 
     def _apply(self, change: tuple[str, str, str | File | None]) -> None:
         kind, path, other = change
