@@ -1,0 +1,109 @@
+"""A disk that fills up: refused with the reason, nothing lost, no restart needed."""
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.standin.place import Place, until
+
+RESERVE = 4 << 20
+TEXT = "x" * 200_000
+
+
+@pytest.fixture
+def small() -> Iterator[Place]:
+    """A place whose state root is a tmpfs of 64 MiB: ring 8 MiB, reserve 4 MiB."""
+    if os.geteuid() != 0:
+        pytest.skip("mounting a small tmpfs needs root")
+    place = Place('device = "here"\nring = 8\nreserve = 4\n')
+    place.state.mkdir(mode=0o700)
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64m,mode=0700", "none"]
+    if subprocess.run([*mount, str(place.state)], check=False).returncode:
+        place.close()
+        pytest.skip("this machine lets nobody mount a tmpfs")
+    try:
+        with place:
+            place.start()
+            place.ok("claim", "svc")
+            place.ok("claim", "ada")
+            yield place
+    finally:
+        subprocess.run(["umount", "-l", str(place.state)], check=True)
+        place.state.rmdir()
+
+
+def fill(place: Place) -> tuple[list[str], dict[str, str]]:
+    """Send until the first refusal: the acked ids, and the refusal."""
+    acked: list[str] = []
+    for count in range(400):
+        done = place.homi(
+            "send", "--json", "--from", "svc", "ada", "-", given=f"{count} {TEXT}"
+        )
+        if done.returncode:
+            return acked, {"status": str(done.returncode), "text": done.stderr}
+        acked.append(json.loads(done.stdout)["id"])
+    raise AssertionError("400 messages of 200 kB fit on 64 MiB")
+
+
+def ids(place: Place) -> list[str]:
+    return [line["msg"]["id"] for line in place.lines("ada")]
+
+
+def test_a_full_disk_refuses_new_mail_and_keeps_all_it_acknowledged(
+    small: Place,
+) -> None:
+    """The reserve refuses before a write can fail; freed space is noticed."""
+    ballast = Path(small.state) / "ballast"
+    ballast.write_bytes(b"\0" * (24 << 20))
+    acked, refusal = fill(small)
+    assert len(acked) > 20
+    assert refusal["status"] == "75"
+    assert "reserve" in refusal["text"]
+    assert ids(small) == acked
+    # It goes on answering, and takes an ack: a decision needs room too.
+    assert "ada" in small.ok("ls")
+    ballast.unlink()
+
+    def room() -> bool:
+        done = small.homi("send", "--from", "svc", "ada", "small again")
+        return done.returncode == 0
+
+    until(room, "freed space lets mail in without a restart")
+    small.kill()
+    small.start()
+    assert ids(small)[: len(acked)] == acked
+
+
+def test_a_disk_filled_by_another_mid_append_loses_nothing(small: Place) -> None:
+    """The neighbour takes even the reserve: a write after the ring's sync fails, the
+    sender is refused, and once space returns the same id is stored once."""
+    small.send("ada", "before")
+    ballast = Path(small.state) / "ballast"
+    with ballast.open("wb") as file:
+        while True:
+            try:
+                file.write(b"\0" * (1 << 20))
+                file.flush()
+            except OSError:
+                break
+    refused = small.homi("send", "--from", "svc", "--key", "k1", "ada", "-", given=TEXT)
+    assert refused.returncode in (74, 75), refused.stderr
+    assert len(ids(small)) == 1
+    ballast.unlink()
+
+    def stored() -> bool:
+        done = small.homi(
+            "send", "--from", "svc", "--key", "k1", "ada", "-", given=TEXT
+        )
+        return done.returncode == 0
+
+    until(stored, "the same id is stored once space returned")
+    small.kill()
+    small.start()
+    found = ids(small)
+    assert len(found) == 2
+    assert len(set(found)) == 2
