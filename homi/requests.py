@@ -101,6 +101,12 @@ class List(Request, frozen=True, tag="ls"):
     """Every claimed name with its owner and its pending mail."""
 
 
+class Queue(Request, frozen=True, tag="queue"):
+    """Every pending envelope, of one name or of all, with why it is not further."""
+
+    name: str | None = None
+
+
 class Whoami(Request, frozen=True, tag="whoami"):
     """The caller's class and the name a bare command of its would use."""
 
@@ -121,6 +127,7 @@ VERBS: tuple[type[Request], ...] = (
     Await,
     Status,
     List,
+    Queue,
     Whoami,
     Stop,
 )
@@ -186,6 +193,23 @@ class Done(msgspec.Struct, frozen=True, omit_defaults=True):
 
     text: str
     pending: int = 0
+
+
+class QueueRow(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A pending envelope as the courier sees it now; its ledger may say less."""
+
+    name: str
+    seq: int
+    id: str
+    rung: Rung
+    reason: str = ""
+    until: str = ""  # RFC 3339: no new try before
+
+
+class QueueReport(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Answer to queue, in order of arrival within each name."""
+
+    rows: list[QueueRow]
 
 
 class SessionRow(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -17,7 +17,15 @@ from homi.errors import NoSuchDevice, NotReached
 from homi.names import Claim, Names
 from homi.owners import Owners
 from homi.postmaster import Postmaster
-from homi.requests import Identity, Listing, NameRow, SessionRow, StatusReport
+from homi.requests import (
+    Identity,
+    Listing,
+    NameRow,
+    QueueReport,
+    QueueRow,
+    SessionRow,
+    StatusReport,
+)
 from homi.routing import resolve
 from homi.sessions import Session, Sessions
 from homi.store.base import Store
@@ -128,6 +136,24 @@ class Office:
             cwd=claim.cwd or "",
             note=self.notes().get(claim.name, ""),
         )
+
+    def queue(self, name: Name | None) -> QueueReport:
+        """Every pending envelope of name, or of all, as the courier sees it."""
+        boxes = self.store.mailboxes() if name is None else [self.store.mailbox(name)]
+        rows = []
+        for box in sorted(boxes, key=lambda box: box.name):
+            for item in box.pending.values():
+                rung, reason, until = self.explain(box.name, item)
+                row = QueueRow(
+                    name=box.name,
+                    seq=item.seq,
+                    id=item.id,
+                    rung=rung,
+                    reason=reason or "",
+                    until="" if until is None else rfc3339(until),
+                )
+                rows.append(row)
+        return QueueReport(rows=rows)
 
     def status(self) -> StatusReport:
         """How the daemon is."""

@@ -32,6 +32,7 @@ from homi.requests import (
     Done,
     Hello,
     List,
+    Queue,
     Release,
     Request,
     Send,
@@ -62,6 +63,7 @@ class Verbs:
             Claim: self._claim,
             Hello: self._again,
             List: self._list,
+            Queue: self._queue,
             Release: self._release,
             Status: self._status,
             Stop: self._stop,
@@ -237,6 +239,10 @@ class Verbs:
 
     def _list(self, request: List, reply: Reply) -> None:
         reply(request.i, self._office.listing())
+
+    def _queue(self, request: Queue, reply: Reply) -> None:
+        name = None if request.name is None else self._mailbox(request.name)
+        reply(request.i, self._office.queue(name))
 
     def _status(self, request: Status, reply: Reply) -> None:
         reply(request.i, self._office.status())

@@ -19,6 +19,7 @@ from homi.config import Config
 from homi.doors.control import ControlDoor
 from homi.doors.office import Office
 from homi.doors.verbs import Verbs
+from homi.envelope import Reason, Rung
 from homi.names import Names, State
 from homi.owners import Owners
 from homi.postmaster import Postmaster
@@ -344,6 +345,32 @@ def test_awaiting_a_rung_ends_when_it_is_reached_or_cannot_be(
         await person.ask({"verb": "ack", "ids": [body["id"]], "name": "ada"})
         (seen,) = await person.ask(request | {"rung": "seen"})
         assert seen["ok"]["rung"] == "seen"
+
+    run(scenario)
+
+
+def test_the_queue_tells_each_pending_envelope_and_why(
+    run: Callable[[Scenario], None],
+) -> None:
+    """As the courier sees it now, of one name or of all."""
+
+    async def scenario(house: House) -> None:
+        person = await house.connect(PERSON)
+        for name in ("ada", "bob"):
+            await person.ask({"verb": "claim", "name": name})
+            await person.ask(send(msg(to=name)))
+        house.office.explain = lambda _name, _item: (
+            Rung.HELD,
+            Reason.NO_OWNER,
+            None,
+        )
+        (everything,) = await person.ask({"verb": "queue"})
+        assert [row["name"] for row in everything["ok"]["rows"]] == ["ada", "bob"]
+        (one,) = await person.ask({"verb": "queue", "name": "bob"})
+        (row,) = one["ok"]["rows"]
+        assert (row["rung"], row["reason"]) == ("held", "no-owner")
+        (none,) = await person.ask({"verb": "queue", "name": "cyd"})
+        assert none["error"]["code"] == "no-such-name"
 
     run(scenario)
 
