@@ -42,6 +42,12 @@ def visible_lines(text: str) -> list[str]:
     return [_line(line) for line in text.splitlines(keepends=True)] or [""]
 
 
+def hidden_count(text: str) -> int:
+    """How many characters of text are line feeds or will be shown as an escape, at
+    most; fast, so that a long text can be judged before it is made visible."""
+    return len(text) - len(_HIDDEN.sub("", text)) - text.count(_EMOJI_STYLE)
+
+
 def _line(line: str) -> str:
     """A line with its mark: LF and CRLF are dropped, any other mark is shown."""
     if line.endswith("\n"):

@@ -12,7 +12,7 @@ from homi.address import OWNER, is_name
 from homi.envelope import AGENT_KINDS, Kind, MessageId
 from homi.ids import is_id
 from homi.legs.base import Letter
-from homi.visible import visible_lines
+from homi.visible import hidden_count, visible_lines
 
 QUOTE = "> "
 # A session takes a line of 1,048,576 UTF-16 units as JSON (measured on Claude Code
@@ -32,7 +32,10 @@ _CLAIM_MAX = 64
 def turn(letter: Letter, limit: int = CONTENT_MAX) -> str:
     """The whole letter, or pointer() of it where that is over limit UTF-16 units
     of JSON.  Only the first line is not quoted."""
-    text = f"{_first_line(letter, [])}\n{quoted(letter.msg.text)}"
+    body = letter.msg.text
+    if _least(body) > limit:
+        return pointer(letter)
+    text = f"{_first_line(letter, [])}\n{quoted(body)}"
     return text if fits(text, limit) else pointer(letter)
 
 
@@ -82,6 +85,13 @@ def header_id(text: str) -> MessageId | None:
     its brackets; None where there is none.  A body cannot come before it."""
     found = _MARK.search(text)
     return None if found is None else MessageId(found[1])
+
+
+def _least(body: str) -> int:
+    """UTF-16 units of JSON the quoted body has at least: a text of a million escapes
+    must not keep the loop busy only to be thrown away."""
+    # An escape takes four more than the character, a line feed with its quote three.
+    return len(body) + 3 * hidden_count(body) - 4 * body.count("\r\n")
 
 
 def _first_line(letter: Letter, notes: list[str]) -> str:

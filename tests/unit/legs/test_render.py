@@ -132,6 +132,14 @@ def test_a_body_at_the_limit_arrives_whole_and_one_over_it_as_its_head() -> None
         assert len(text.splitlines()) == 2
 
 
+@given(st.text(st.sampled_from('ab\n\r\x1b\u2028\ufe0f"❤😀\u202e\U000e0041')))
+def test_the_quick_look_at_a_long_body_never_overstates_it(body: str) -> None:
+    """Else a letter that fits would be cut."""
+    text = render.quoted(body)
+    units = len(msgspec.json.encode(text).decode().encode("utf-16-le")) // 2
+    assert render._least(body) <= units
+
+
 def test_fits_measures_as_the_client_does() -> None:
     """Escapes and surrogate pairs count twice."""
     for text in ("plain", '"\\', "😀" * 3, "a\nb\tc"):
