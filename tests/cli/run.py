@@ -6,6 +6,7 @@ import pty
 import subprocess
 import sys
 import termios
+from collections.abc import Sequence
 from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[2]
@@ -43,6 +44,13 @@ def by_person(
     folder: Path, *argv: str, screen: bool = False, **env: str
 ) -> subprocess.CompletedProcess[bytes]:
     """A homi command with a controlling terminal; screen: its stdout too."""
+    return at_terminal(environment(folder) | env, folder, argv, screen=screen)
+
+
+def at_terminal(
+    env: dict[str, str], cwd: Path, argv: Sequence[str], *, screen: bool
+) -> subprocess.CompletedProcess[bytes]:
+    """The same with that environment, whole, and in that folder."""
     ours, theirs = pty.openpty()
 
     def sit_down() -> None:
@@ -53,8 +61,8 @@ def by_person(
         stdin=theirs,
         stdout=theirs if screen else subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=environment(folder) | {"TERM": "xterm"} | env,
-        cwd=folder,
+        env={"TERM": "xterm"} | env,
+        cwd=cwd,
         start_new_session=True,
         preexec_fn=sit_down,
     )
