@@ -128,11 +128,9 @@ class Names:
         return grammar.nearest(text, self._state.claims)
 
     def by_number(self, number: int) -> Claim | None:
-        """The claim or built-in that has this number."""
-        for claim in self._state.claims.values():
-            if claim.number == number:
-                return claim
-        return None
+        """The claim or built-in that has this number; asked for every native mail."""
+        name = self._name_of.get(number)
+        return None if name is None else self.get(name)
 
     def claim(self, name: str, cwd: str | None, now: float) -> tuple[Claim, bool]:
         """Make name ours; False: it was already, and a cwd given now counts from now.
@@ -267,6 +265,8 @@ class Names:
         state = msgspec.structs.replace(self._state, **changes)
         self._file.save(state)
         self._state = state
+        if "claims" in changes:
+            self._name_of = _numbers(state)
 
     def _tell(self, name: Name, claim: Claim | None) -> None:
         """Tell every subscriber, in order of subscription."""
@@ -277,6 +277,11 @@ class Names:
         """Tell every desk subscriber, in order of subscription."""
         for callback in self._desk_subscribers:
             callback(number, address)
+
+
+def _numbers(state: State) -> dict[int, str]:
+    """Which name each claim's number stands for."""
+    return {claim.number: name for name, claim in state.claims.items()}
 
 
 def _real_folder(cwd: str) -> str:
