@@ -232,10 +232,14 @@ class Drain:
         return next((item for item in twins if _given_to(item, session)), found)
 
     def _moment(self, item: Item, session: SessionRef) -> Moment:
-        clock = self._means.clock
-        again = (item.id, process_of(session)) in self._means.hands.again
-        drops = self._drops.get(item.seq, 0)
-        return Moment(clock.wall(), clock.monotonic(), drops, again)
+        clock, hands = self._means.clock, self._means.hands
+        return Moment(
+            wall=clock.wall(),
+            monotonic=clock.monotonic(),
+            tries=self._drops.get(item.seq, 0),
+            offered_again=(item.id, process_of(session)) in hands.again,
+            stale=hands.stale(session, item.session),
+        )
 
     def _note(self, item: Item, session: SessionRef, evidence: Evidence) -> None:
         """Remember what the next piece of evidence is judged by."""

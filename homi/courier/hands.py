@@ -60,13 +60,14 @@ class Hands:
         self._known: dict[Process, Session] = {}  # watched, and not yet finished
         self._ending: set[Process] = set()
         self._settles: dict[Process, float] = {}
+        self._order: dict[Process, dict[str, int]] = {}  # conversations, as they came
         self._unclear: dict[Process, set[MessageId]] = {}
         self.again: set[tuple[MessageId, Process]] = set()  # ignored once there
 
     def give(self, session: Session, name: Name, message: MessageId) -> None:
         """The session is about to have the letter, or has it."""
         process = process_of(session.ref)
-        self._known[process] = session
+        self._meet(session)
         self._given.setdefault(process, {}).setdefault(message, set()).add(name)
 
     def has(self, ref: SessionRef, name: Name, message: MessageId) -> bool:
@@ -129,13 +130,21 @@ class Hands:
         process = process_of(new.ref)
         if process not in self._known:
             return
-        self._known[process] = new
+        self._meet(new)
         if old.session_id != new.session_id:
             self._settles[process] = self._clock.wall() + CLEAR_SETTLE
         self._witness.changed(new)
         for message in self._unclear.pop(process, ()):
             # It lives and moves: what it was sent in a stupor it has read or not.
             self._witness.offered(new, message)
+
+    def stale(self, told: SessionRef, given: SessionRef | None) -> bool:
+        """Whether told comes from a conversation the process left before given, the
+        last hand-over: it is about an earlier one."""
+        order = self._order.get(process_of(told), {})
+        if given is None or process_of(given) != process_of(told):
+            return False
+        return order.get(told.id, -1) < order.get(given.id, -1)
 
     def wonder(self, session: Session, message: MessageId) -> None:
         """The hand-over had no end.  Silence says something from its next move on."""
@@ -185,9 +194,19 @@ class Hands:
             self._given.pop(process, None)
             self._ending.discard(process)
             self._settles.pop(process, None)
+            self._order.pop(process, None)
             self._unclear.pop(process, None)
             self.again = {pair for pair in self.again if pair[1] != process}
             self._ended(process, names)
+
+    def _meet(self, session: Session) -> None:
+        """Keep the record, and which conversation came after which."""
+        process = process_of(session.ref)
+        known = self._known.get(process)
+        self._known[process] = session
+        order = self._order.setdefault(process, {})
+        if known is None or known.session_id != session.session_id:
+            order[session.session_id] = max(order.values(), default=-1) + 1
 
     def _items(self, process: Process) -> Iterator[Item]:
         """The letters the process has in its hands."""

@@ -53,6 +53,7 @@ class Moment(msgspec.Struct, frozen=True):
     monotonic: float = 0.0
     tries: int = 0  # earlier tries that ended the same way
     offered_again: bool = False  # that session ignored it once already
+    stale: bool = False  # told by a conversation left before the last hand-over
 
 
 def of_outcome(outcome: Outcome, session: SessionRef, leg: str, now: Moment) -> Move:
@@ -95,7 +96,7 @@ def of_evidence(
     item: Item, session: SessionRef, evidence: Evidence, now: Moment
 ) -> Move | None:
     """The line after evidence about item from session; None: it says nothing new."""
-    if not _concerns(item, session, evidence):
+    if not _concerns(item, session, evidence, stale=now.stale):
         return None
     move: Move | None
     match evidence:
@@ -127,10 +128,15 @@ def of_evidence(
     return move
 
 
-def _concerns(item: Item, session: SessionRef, evidence: Evidence) -> bool:
+def _concerns(
+    item: Item, session: SessionRef, evidence: Evidence, *, stale: bool
+) -> bool:
     """Whether evidence from that session can move the letter at all."""
     if isinstance(evidence, Seen):
         return True
+    if stale and not isinstance(evidence, Receipt):
+        # Of the hand-over before: the new conversation may have it or not.
+        return False
     if item.session is None or process_of(item.session) != process_of(session):
         return False
     # A letter given back may turn out to be there after all.

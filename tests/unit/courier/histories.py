@@ -54,6 +54,7 @@ class Street(Slot):
         self.rng = rng
         self.clients: dict[int, Client] = {}
         self.arrived: set[MessageId] = set()  # bytes of it may have been read
+        self.proven: set[MessageId] = set()  # by the transcript of a dead process
         self.wrong: list[str] = []
         self.calm = False  # the last part of a history: no more mishaps
 
@@ -68,6 +69,8 @@ class Street(Slot):
         client = self.clients.get(session.pid)
         if client is not None and self.has(client, message):
             self.wrong.append(f"{message} twice in {session.pid}")
+        if message in self.proven:
+            self.wrong.append(f"{message} in {session.pid} though it was answered")
         if message in self.arrived and not letter.repeat:
             self.wrong.append(f"{message} again in {session.pid} without the mark")
         await asyncio.sleep(self.rng.choice((0.0, 0.0, 0.01)))
@@ -172,6 +175,7 @@ class History:
         self.street: Street = self.world.slot
         self.pid = 100
         self.sent = 0
+        self.senders: dict[MessageId, str] = {}
 
     async def live(self, steps: int) -> None:
         """Steps of anything, then a calm end in which all mail is answered."""
@@ -185,12 +189,13 @@ class History:
     async def _send(self) -> None:
         for _ in range(self.rng.choice((1, 1, 3, 8))):
             self.sent += 1
-            await self.world.mail(
+            item = await self.world.mail(
                 f"letter {self.sent}",
                 self.rng.choice(SENDERS),
                 self.rng.choice((ADA, ADA, EVE)),
                 ttl_s=60 if self.rng.random() < 0.1 else None,
             )
+            self.senders[item.id] = item.sender
 
     async def _come(self) -> None:
         """A new session, perhaps in a conversation that was left."""
@@ -213,7 +218,11 @@ class History:
         if client is None:
             return
         pid = client.record.pid
-        self.world.scribe.at_end = client.unread if client.proves else []
+        watched = self.world.scribe.watched.get(process_of(client.record.ref), {})
+        lines = client.unread if client.proves else []
+        told = [each for each in lines if each[1].id in watched]
+        self.world.scribe.at_end += told
+        self.street.proven |= {said.id for _, said in told if isinstance(said, Seen)}
         del self.street.clients[pid]
         self.world.town.die(pid)
 
@@ -252,6 +261,9 @@ class History:
             self.street.settle_held(client)
 
     async def _restart(self) -> None:
+        # What was read and not yet recorded dies with the daemon.
+        for name in (ADA, EVE):
+            self.street.proven -= set(self.world.pending(name))
         await self.world.restart()
 
     async def _sweep(self) -> None:

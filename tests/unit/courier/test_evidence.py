@@ -316,6 +316,42 @@ def test_an_answer_just_before_clear_spares_the_repeat() -> None:
     in_world(body)
 
 
+def test_late_lines_of_the_old_conversation_say_nothing_of_the_new_one() -> None:
+    """Handed over anew, it is in the queue; what the old file says came before."""
+
+    async def body(world: World) -> None:
+        owner, item = await one_out(world)
+        await told(world, Taken(item.id))
+        cleared = world.town.change(session(5, session_id="new"))
+        await world.after(2.0)
+        assert [offer.conversation for offer in world.slot.offers][1:] == ["new"]
+        await told(world, Taken(item.id), owner.ref)
+        await told(world, ModelFailed(item.id), owner.ref)
+        await world.after(10.0)
+        assert len(world.slot.offers) == 2
+        assert world.rungs(item)[-1] == "offered"
+        await told(world, Taken(item.id), cleared.ref)
+        assert world.rungs(item)[-1] == "taken"
+        await told(world, Seen(item.id), owner.ref)  # a proof is a proof
+        assert world.pending() == []
+
+    in_world(body)
+
+
+def test_a_letter_queued_before_clear_may_be_taken_after_it() -> None:
+    """The queue belongs to the process: either conversation may take it."""
+
+    async def body(world: World) -> None:
+        _, item = await one_out(world)
+        cleared = world.town.change(session(5, session_id="new"))
+        await told(world, Taken(item.id), cleared.ref)
+        assert world.rungs(item)[-1] == "taken"
+        await world.after(10.0)
+        assert world.slot.texts() == ["one"]
+
+    in_world(body)
+
+
 def test_a_branch_that_copied_the_letter_needs_no_offer() -> None:
     """Branch and fork carry our lines with them."""
 
