@@ -47,6 +47,7 @@ class Engine:
         self._decisions: list[Entry] = []
         self._evidence: list[Entry] = []
         self._flight = Batch([], [], [])
+        self._swapped: int | None = None  # the half to be synced next
         self._busy = False
         self._soon = False  # a flush is on its way
         self._linger: asyncio.TimerHandle | None = None
@@ -146,17 +147,16 @@ class Engine:
         durable = len(batch.mails) + len(batch.decisions)
         return durable == 0 or (durable == 1 and self._committer.mean_sync < FAST_SYNC)
 
-    def _work(self, batch: Batch) -> int | None:
+    def _work(self, batch: Batch) -> None:
         """In the committer's thread, or on the loop while that has nothing to do."""
-        half = self._committer.between()
+        self._swapped = self._committer.between()
         if self._committer.closed and not self._delay:
             batch.postpone()
         self._committer.commit(batch)
-        return half
 
     # ---- what came of it ----
 
-    def _done(self, half: int | None, error: BaseException | None) -> None:
+    def _done(self, _result: None, error: BaseException | None) -> None:
         """Publish a batch and prepare the next."""
         batch = self._flight
         self._busy = False
@@ -164,16 +164,19 @@ class Engine:
             self._mails = batch.late_mails + self._mails
         if batch.late_decisions:
             self._decisions = batch.late_decisions + self._decisions
-        if half is not None:
+        if (half := self._swapped) is not None:
+            self._swapped = None
             self._syncs.put(partial(self._checkpoint.sync_dirty, half), self._synced)
         if error is not None:
             self._committer.closed = f"a bug of homi: {error!r}"
-        self._publish(batch)
-        if self._committer.closed:
-            self._reopen_later()
-        self._next(len(batch.mails) + len(batch.decisions))
-        if self._idle is None:
-            self._watch_idleness()
+        try:
+            self._publish(batch)
+        finally:
+            if self._committer.closed:
+                self._reopen_later()
+            self._next(len(batch.mails) + len(batch.decisions))
+            if self._idle is None:
+                self._watch_idleness()
         self._raise(error)
 
     def _next(self, committed: int) -> None:
