@@ -128,6 +128,8 @@ def _value(left: list[str], flags: tuple[str, ...]) -> str | None:
     """Take `--flag VALUE`, `--flag=VALUE` or `-fVALUE` off left; None if neither."""
     for flag in flags:
         if left[0] == flag and len(left) > 1:
+            if left[1].startswith("-") and left[1] != "-":
+                return None  # a value, or an option and no value: click's to say
             del left[0]
             return left.pop(0)
         glue = flag + "=" if flag.startswith("--") else flag

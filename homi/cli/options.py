@@ -26,7 +26,8 @@ def of(verb: str) -> Callable[[Command], Command]:
                     *flags,
                     field,
                     type=_type(kind),
-                    is_flag=kind == "flag",
+                    # False would let click take the option without a value.
+                    is_flag=kind == "flag" or None,
                     metavar=metavar or None,
                     help=text,
                 )

@@ -98,6 +98,17 @@ def test_text_that_looks_like_an_option_is_refused_without_them(tmp_path: Path) 
     assert daemon.requests("send") == []
 
 
+@pytest.mark.parametrize("options", [["hi", "--from"], ["-f"]])
+def test_an_option_without_its_value_is_refused(
+    tmp_path: Path, options: list[str]
+) -> None:
+    """Nothing is sent with a value that was forgotten."""
+    with FakeDaemon(tmp_path / "s") as daemon:
+        done = homi(tmp_path, "send", "ada", *options)
+    assert done.returncode == 64
+    assert daemon.requests("send") == []
+
+
 def test_undecodable_bytes_are_refused_with_their_offset(tmp_path: Path) -> None:
     """By operand and by stdin; the control: the same text in UTF-8 is sent."""
     with FakeDaemon(tmp_path / "s") as daemon:
