@@ -248,7 +248,8 @@ class Offering:
             self._tries[key] = tries + 1
         else:
             self._tries.pop(key, None)
-        if isinstance(outcome, Held) and outcome.until is None:
+        self._said_no.pop(key, None)
+        if isinstance(outcome, Held | Deferred):
             self._said_no[key] = session
         if isinstance(outcome, Deferred) and outcome.reason is Reason.UNREACHABLE:
             # One letter's failure holds its lane; a second in a row is the session's.

@@ -27,6 +27,7 @@ class _Pour:
         self.sent = float("-inf")
 
     def refill(self, now: float) -> None:
+        """Add what time has earned, up to a burst."""
         gained = max(0.0, now - self.at) * PACE_RATE
         self.tokens = min(float(PACE_BURST), self.tokens + gained)
         self.at = now

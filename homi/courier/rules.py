@@ -137,7 +137,9 @@ def _not_now(item: Item, facts: Facts, owner: Session) -> Wait | None:
         return Wait(item.reason) if same else None
     if item.rung not in (Rung.HELD, Rung.DEFERRED) or item.reason is Reason.NO_OWNER:
         return None
-    if item.until is not None and item.until > facts.now:
+    # A record that changed is a sign of life: worth a try before its time.
+    stirred = item.reason is Reason.UNREACHABLE and not facts.unchanged
+    if item.until is not None and item.until > facts.now and not stirred:
         return Wait(item.reason, item.until, lane=True)
     if item.reason is Reason.BUSY and owner.status in ("busy", "waiting"):
         return Wait(item.reason, lane=True)

@@ -388,7 +388,7 @@ def test_a_socket_that_refuses_is_asked_ever_more_seldom_and_holds_all() -> None
         )
         world.slot.answers.clear()
         world.town.change(session(5, socket="/run/new.sock"))
-        await world.after(300.0)
+        await world.rest()
         assert set(world.slot.texts()) == {f"m {i}" for i in range(30)}
 
     in_world(body)

@@ -130,6 +130,15 @@ def test_a_deferral_ends_by_its_time_or_with_its_session() -> None:
     assert next_step(deferred, facts(Where.GONE)) == Offer(repeat=True)
 
 
+def test_a_sign_of_life_ends_the_wait_for_an_unreachable_session() -> None:
+    """Its record changed since it did not answer: worth a try at once."""
+    silent = item(Rung.DEFERRED, reason=Reason.UNREACHABLE, until=START + 300)
+    assert next_step(silent, facts(Where.HERE, unchanged=True)) == Wait(
+        Reason.UNREACHABLE, START + 300, lane=True
+    )
+    assert next_step(silent, facts(Where.HERE)) == Offer(repeat=False)
+
+
 def test_a_full_queue_is_waited_out_by_status() -> None:
     """Its queue empties when the session is idle, not by the clock."""
     full = item(Rung.DEFERRED, reason=Reason.BUSY, until=START)
