@@ -89,6 +89,7 @@ class Case:
         self._queued = self._noticed = False
         self._hook_dropped = self._untagged = False
         self._damaged = self._strange = self._known = False
+        self._news = False  # facts came that no conclusion has looked at yet
 
     @property
     def closed(self) -> bool:
@@ -98,13 +99,15 @@ class Case:
     @property
     def settled(self) -> bool:
         """Whether only a new fact can change anything: time alone will not."""
-        return self.closed or bool(self._told & {NoProof, ModelFailed, Ignored})
+        told = bool(self._told & {NoProof, ModelFailed, Ignored})
+        return self.closed or (told and not self._news)
 
     def learn(self, fact: Fact, conversation: str) -> Evidence | None:
         """The evidence in one line of a conversation's transcript, each kind once;
         Taken once a conversation, since a fork carries our line with it."""
         if self.closed:
             return None
+        self._news = True
         place = self._places.get(conversation)
         if place is not None and not place.lost:
             place.follow(fact)
@@ -123,11 +126,13 @@ class Case:
         if self.closed:
             return None
         if self._places:
+            self._news = False
             return self._once(self._conclude_taken(view, now))
         if self.offered is None or view.idle_since is None:
             return None
         if now - max(view.idle_since, self.offered) < IDLE:
             return None
+        self._news = False
         return self._once(self._conclude_silent(view))
 
     def _after(self, place: Place, fact: Fact) -> Evidence | None:
