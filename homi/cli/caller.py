@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 from homi import config, paths
 from homi.address import OWNER, Name, fold
+from homi.cli.output import note
 from homi.client import Client
 from homi.dial import Absent
-from homi.errors import Usage
+from homi.errors import Usage, VersionMismatch
 from homi.peers import process, registry
 from homi.requests import CallerClass
 
@@ -44,10 +45,16 @@ class Self(NamedTuple):
 
 
 def connect(root: Path) -> tuple[Self, Client | None]:
-    """Who calls, and the daemon; None where it does not run."""
+    """Who calls, and the daemon; None where none runs that we understand.
+
+    Files can be read beside a daemon of another version, so that is only noted.
+    """
     try:
         client = Client(root)
     except Absent:
+        return measure(), None
+    except VersionMismatch as error:
+        note(error.text)
         return measure(), None
     welcome = client.welcome
     name = None if welcome.name is None else Name(welcome.name)

@@ -56,7 +56,7 @@ def guarded(args: list[str]) -> int:
 def complain(error: HomiError) -> int:
     """Say what failed, in the form of the house, on stderr; its exit status."""
     lines = [error.text] + ([f"hint: {error.hint}"] if error.hint else [])
-    for line in lines:
+    for line in lines if sys.stderr is not None else ():
         # The text may quote what a message or another program said.
         plain = line if line.isprintable() else ascii(line)[1:-1]
         print(f"homi: {plain}", file=sys.stderr, flush=True)

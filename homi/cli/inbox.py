@@ -1,6 +1,7 @@
 """`inbox` and `queue`: what is pending, by the files.  homi-inbox(1).
 
-Owns the rows of pending mail.  Changes nothing; shows no text of any message.
+Owns the rows of pending mail; a daemon that runs adds what each waits for.  Changes
+nothing; shows no text of any message.
 """
 
 import time
@@ -15,9 +16,11 @@ from homi.address import Name
 from homi.cli import options, output
 from homi.cli.caller import connect
 from homi.cli.mail import Mail
+from homi.client import Client
 from homi.clock import parse_rfc3339, rfc3339
-from homi.envelope import Kind, MessageId, Reason, Rung, decode_msg
+from homi.envelope import Kind, MessageId, Rung, decode_msg
 from homi.render import Cell, age, short_ids
+from homi.requests import Queue, QueueReport
 from homi.store import pickup
 from homi.store.lines import Unreadable
 from homi.store.mailbox import Item
@@ -36,7 +39,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     kind: Kind
     at: str  # RFC 3339
     rung: Rung
-    reason: Reason | None = None
+    reason: str | None = None
     until: str | None = None  # RFC 3339: no new try before
     reply_to: MessageId | None = None
     bytes: int  # of its line on disk
@@ -49,8 +52,9 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 def inbox(home: str, /, name: str | None, *, as_json: bool) -> None:
     """List the pending mail of NAME, or your own.  Changes nothing."""
     mail = Mail(paths.state_root(home))
-    place = mail.place(name or connect(mail.root)[0].need("inbox"))
-    show_rows(pending(mail, [place]), as_json=as_json, named=False)
+    me, client = connect(mail.root)
+    place = mail.place(name or me.need("inbox"))
+    show_rows(explained(pending(mail, [place]), client), as_json=as_json, named=False)
 
 
 @click.command()
@@ -59,8 +63,9 @@ def inbox(home: str, /, name: str | None, *, as_json: bool) -> None:
 def queue(home: str, /, *, as_json: bool) -> None:
     """List all pending mail of this device, with what it waits for."""
     mail = Mail(paths.state_root(home))
-    rows = pending(mail, mail.mailboxes()) + _spooled(mail.root)
-    show_rows(rows, as_json=as_json, named=True)
+    _, client = connect(mail.root)
+    rows = explained(pending(mail, mail.mailboxes()), client)
+    show_rows(rows + _spooled(mail.root), as_json=as_json, named=True)
 
 
 def pending(
@@ -75,6 +80,22 @@ def pending(
         items = loaded.mailbox.pending.values()
         rows += [_row(name, item) for item in items if only is None or item.id in only]
     return rows
+
+
+def explained(rows: list[Row], client: Client | None) -> list[Row]:
+    """The rows with what the daemon knows of each beyond its ledger: why it waits."""
+    if client is None or not rows:
+        return rows
+    report = client.call(Queue(i=1), QueueReport)
+    known = {(row.name, row.seq): row for row in report.rows}
+    return [
+        row
+        if (now := known.get((row.name, row.seq))) is None
+        else msgspec.structs.replace(
+            row, rung=now.rung, reason=now.reason or None, until=now.until or None
+        )
+        for row in rows
+    ]
 
 
 def show_rows(rows: list[Row], *, as_json: bool, named: bool) -> None:

@@ -32,7 +32,8 @@ def raw(data: bytes) -> None:
 
 def note(text: str) -> None:
     """What a person should know beside the result, on stderr."""
-    print(f"homi: {text}", file=sys.stderr, flush=True)
+    if sys.stderr is not None:
+        print(f"homi: {text}", file=sys.stderr, flush=True)
 
 
 def finding(what: Finding) -> str:

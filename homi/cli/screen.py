@@ -18,7 +18,13 @@ def draw(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> int:
     """Draw rows under their columns; 0."""
     # A terminal wraps what is too long for it; rich would cut it, ids too.
     console = Console(width=10_000, highlight=False, markup=False, emoji=False)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="")
+    table = Table(
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        show_edge=False,
+        show_header=any(columns),
+        header_style="",
+    )
     for column in columns:
         table.add_column(column, no_wrap=True)
     for row in rows:

@@ -101,7 +101,8 @@ def announce(plan: Plan, report: Json) -> None:
         line = "{" + ",".join(f'"{k}":{_json(v)}' for k, v in report.items()) + "}"
     else:
         # Eight digits on a terminal: which shorter ones are in use is not known here.
-        shown = plan.id[24:32] if sys.stdout.isatty() else plan.id
+        terminal = sys.stdout is not None and sys.stdout.isatty()
+        shown = plan.id[24:32] if terminal else plan.id
         line = f"{report['rung']} {shown} to {report['to']}"
         if report["duplicate"]:
             line += " (already)"

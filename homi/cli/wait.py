@@ -10,7 +10,7 @@ import click
 from homi import paths
 from homi.cli import options
 from homi.cli.caller import connect
-from homi.cli.inbox import pending, show_rows
+from homi.cli.inbox import explained, pending, show_rows
 from homi.cli.mail import Mail
 from homi.client import Client
 from homi.dial import Absent, Lost
@@ -40,19 +40,23 @@ def wait(
     if client is None:
         raise Absent("no daemon runs, so nothing can be waited for", hint="homi start")
     place = name or me.need("wait")
-    found = _wait(mail, client, Wait(i=1, name=place, after=after or 0), timeout)
+    ask = Wait(i=1, name=place, after=after or 0)
+    found, client = _wait(mail, client, ask, timeout)
     rows = pending(mail, [mail.place(found.name)], frozenset(found.ids))
-    show_rows(rows, as_json=as_json, named=False)
+    show_rows(explained(rows, client), as_json=as_json, named=False)
 
 
-def _wait(mail: Mail, client: Client, ask: Wait, timeout: float | None) -> Waited:
-    """The daemon's answer; asked again for the time that is left if it went away."""
+def _wait(
+    mail: Mail, client: Client, ask: Wait, timeout: float | None
+) -> tuple[Waited, Client]:
+    """The daemon's answer and who gave it; asked again, for the time that is left,
+    if it went away."""
     deadline = None if timeout is None else time.monotonic() + timeout
     while True:
         left = None if deadline is None else max(0.0, deadline - time.monotonic())
         request = Wait(i=1, name=ask.name, after=ask.after, timeout=left)
         try:
-            return client.wait(request, Waited, left)
+            return client.wait(request, Waited, left), client
         except Lost as lost:
             client = _again(mail, lost)
 

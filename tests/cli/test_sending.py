@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from homi.requests import PROTOCOL
 from homi.store import pickup
 from tests.cli.fakedaemon import SILENCE, FakeDaemon, hello, stored
 from tests.cli.run import by_person, environment, homi
+from tests.standin.place import until
 
 
 def claim(folder: Path, *names: str) -> None:
@@ -288,6 +290,35 @@ def test_a_reader_that_had_enough_is_no_failure(tmp_path: Path) -> None:
     assert done.stderr == b""
     assert done.returncode == 0
     assert len(daemon.requests("send")) == 1
+
+
+def test_a_closed_stdout_and_stderr_are_no_failure(tmp_path: Path) -> None:
+    """Whoever wants no words gets none; the status still tells."""
+    command = '"$0" -m homi send "$1" hello >&- 2>&-'
+    with FakeDaemon(tmp_path / "s") as daemon:
+        for to, status in (("ada", 0), ("--nonsense", 64)):
+            done = subprocess.run(
+                ["sh", "-c", command, sys.executable, to],
+                env=environment(tmp_path),
+                timeout=60,
+                check=False,
+            )
+            assert done.returncode == status
+    assert len(daemon.requests("send")) == 1
+
+
+def test_ctrl_c_ends_with_130_and_no_traceback(tmp_path: Path) -> None:
+    """A person who gives up is told nothing he does not know."""
+    with FakeDaemon(tmp_path / "s", send=lambda _request: SILENCE) as daemon:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "homi", "send", "ada", "hello"],
+            stderr=subprocess.PIPE,
+            env=environment(tmp_path),
+        )
+        until(lambda: daemon.requests("send"), "the message was sent")
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (130, b"")
 
 
 # ---- without a daemon ----

@@ -154,6 +154,8 @@ def test_each_verb_and_field_of_the_protocol_is_described() -> None:
     rows = {*requests.NameRow.__struct_fields__, *requests.SessionRow.__struct_fields__}
     listing = set(requests.Listing.__struct_fields__)
     assert marked(parts["ls"], "Va") == rows | listing
+    queue = {"rows", *requests.QueueRow.__struct_fields__}
+    assert marked(parts["queue"], "Va") == queue
 
 
 def test_each_field_of_status_is_described() -> None:
