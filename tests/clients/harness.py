@@ -147,13 +147,12 @@ class Claude(Namespace):
     def type(self, name: str, text: str) -> None:
         """Type a line and send it once the screen shows it."""
         self.keys(name, "-l", text)
-        until(
-            lambda: text[:20] in self.screen(name),
-            f"{name} shows {text!r}",
-            10,
-            0.05,
-        )
+        self.shows(name, text[:20])
         self.keys(name, "Enter")
+
+    def shows(self, name: str, text: str) -> None:
+        """Wait until the session's terminal shows text."""
+        until(lambda: text in self.screen(name), f"{name} shows {text!r}", 15, 0.05)
 
     def keys(self, name: str, *keys: str) -> None:
         """Send keys to the session's terminal."""
@@ -164,10 +163,11 @@ class Claude(Namespace):
         return self.tmux("capture-pane", "-p", "-t", name).rstrip()
 
     def kill(self, name: str) -> None:
-        """SIGKILL the client: record, key and socket stay behind."""
+        """SIGKILL the client: record, key and socket stay behind.  Reaped when this
+        returns: to a session that starts now a zombie still has the name."""
         pid = self.pids[name]
         os.kill(pid, signal.SIGKILL)
-        until(lambda: not _runs(pid), f"{name} is dead")
+        until(lambda: not Path(f"/proc/{pid}").exists(), f"{name} is dead")
 
     def end(self, name: str) -> None:
         """End it with SIGTERM, as closing its terminal does."""

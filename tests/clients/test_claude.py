@@ -145,6 +145,7 @@ def test_a_session_that_waits_for_a_permission_reads_after_the_answer(
     claude.push("ada", bash("touch made"), END)
     claude.type("ada", "work")
     claude.status("ada", "waiting")
+    claude.shows("ada", "Do you want to proceed?")
     message = post.send("ada", "not an approval")
     post.reached("ada", message, "offered", 30)
     assert not (claude.work / "made").exists()
@@ -194,7 +195,8 @@ def test_a_session_killed_before_it_reads_leaves_the_mail_to_its_successor(
     """Offered, queued in memory, SIGKILL: the successor gets it, marked."""
     post.ok("claim", "ada")
     claude.start("ada", settings=allow("Bash(*)"))
-    claude.push("ada", bash("sleep 600"), END)
+    # Not a bare sleep: the client does not run one.
+    claude.push("ada", bash("until [ -e never ]; do sleep 0.1; done"), END)
     claude.type("ada", "work")
     claude.status("ada", "busy")
     message = post.send("ada", "do not lose me")
