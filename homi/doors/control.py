@@ -26,6 +26,7 @@ from homi.envelope import encode
 from homi.errors import (
     BadMessage,
     HomiError,
+    NotAllowed,
     NotReached,
     Usage,
     VersionMismatch,
@@ -37,10 +38,11 @@ from homi.requests import PROTOCOL, VERBS, CallerClass, Failure, Hello, Request,
 log = logging.getLogger("homi.control")
 
 
-class _Index(msgspec.Struct, gc=False):
-    """The one field read from a request that did not decode."""
+class _Glance(msgspec.Struct, gc=False):
+    """The fields read from a request that did not decode."""
 
     i: int = 0
+    verb: str = ""
 
 
 def _decoder(caller: CallerClass) -> Callable[[bytes], Request]:
@@ -112,18 +114,24 @@ class Connection:
     def _unusable(self, line: bytes, error: Exception) -> None:
         """Name what is wrong with a line nobody could decode."""
         try:
-            index = _INDEX(line).i
+            glance = _GLANCE(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            index = 0
+            glance = _Glance()
         text = str(error).splitlines()[0][:200] if str(error) else "not JSON"
-        if self._verbs is None:
-            failure: HomiError = VersionMismatch(
+        failure: HomiError
+        if self._caller is None:
+            failure = VersionMismatch(
                 f"the first line must be hello: {text}",
                 hint='{"verb":"hello","v":1,"software":"…"}',
             )
+        elif glance.verb in _ABOVE[self._caller.caller]:
+            failure = NotAllowed(
+                f"{glance.verb} is not for a {self._caller.caller}",
+                hint="homi(1) says who may do what",
+            )
         else:
             failure = Usage(f"request not understood: {text}")
-        self._answer(index, failure)
+        self._answer(glance.i, failure)
         if self._verbs is None:
             self._wire.close()
 
@@ -167,8 +175,12 @@ def answer_line(i: int, answer: Answer) -> bytes:
 
 
 _HELLO = msgspec.json.Decoder(Hello).decode
-_INDEX = msgspec.json.Decoder(_Index).decode
+_GLANCE = msgspec.json.Decoder(_Glance).decode
 _DECODERS = {caller: _decoder(caller) for caller in CallerClass}
+_ABOVE = {
+    caller: {verb.__struct_config__.tag for verb in VERBS if caller not in verb.callers}
+    for caller in CallerClass
+}
 
 
 class ControlDoor:

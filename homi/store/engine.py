@@ -158,7 +158,8 @@ class Engine:
 
     def _done(self, _result: None, error: BaseException | None) -> None:
         """Publish a batch and prepare the next."""
-        batch = self._flight
+        # Let go of it: the last batch of a day would keep its mails in memory.
+        batch, self._flight = self._flight, Batch([], [], [])
         self._busy = False
         if batch.late_mails:
             self._mails = batch.late_mails + self._mails

@@ -40,6 +40,7 @@ class Worker:
         while (job := self._jobs.get()) is not None:
             work, done = job
             self._loop.call_soon_threadsafe(done, *attempt(work))
+            del job, work, done  # or they live until the next job comes
 
 
 def attempt(work: Callable[[], Any]) -> tuple[Any, BaseException | None]:
