@@ -10,7 +10,7 @@ import sys
 
 from homi.cli.submission import RUNGS, Plan, deliver, socket_path
 from homi.dial import Absent
-from homi.errors import HomiError, Interrupted, StorageFailed
+from homi.errors import Bug, HomiError, Interrupted, StorageFailed
 
 # verb, flags, field, kind, metavar, help; click's commands are built from it too.
 Option = tuple[str, tuple[str, ...], str, str, str, str]
@@ -50,6 +50,11 @@ def guarded(args: list[str]) -> int:
         return 0
     except OSError as error:
         return complain(StorageFailed(str(error)))
+    except Exception as error:
+        # The supervisor of a command: a bug is told in full, with its own status, so
+        # that no caller takes it for an answer.
+        sys.excepthook(type(error), error, error.__traceback__)
+        return complain(Bug(f"{type(error).__name__}: a bug of homi", hint="report it"))
     return status
 
 
