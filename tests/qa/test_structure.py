@@ -13,6 +13,9 @@ ROOT = Path(__file__).parents[2]
 MODULES = sorted((ROOT / "homi").rglob("*.py"))
 LINES_MAX = 350
 FUNCTION_MAX = 60
+# The supervisor of a command, the one of a drain, and a thread that hands what was
+# raised to the loop, which raises it again.
+BROAD = ["homi/cli/fast.py", "homi/courier/courier.py", "homi/store/worker.py"]
 LAZY_LOADERS = {"homi/cli/main.py", "homi/cli/fast.py"}
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -72,7 +75,7 @@ def test_nothing_is_imported_inside_a_function() -> None:
 
 
 def test_broad_excepts_stand_only_in_supervisors() -> None:
-    """At most two, each with its reason; none bare."""
+    """One each, with its reason; none bare."""
     broad = []
     for name, tree in parsed():
         for node in ast.walk(tree):
@@ -81,8 +84,8 @@ def test_broad_excepts_stand_only_in_supervisors() -> None:
                 if ast.unparse(node.type) in ("Exception", "BaseException"):
                     reraises = any(isinstance(n, ast.Raise) for n in node.body)
                     if not reraises:
-                        broad.append(f"{name}:{node.lineno}")
-    assert len(broad) <= 2, broad
+                        broad.append(name)
+    assert sorted(broad) == BROAD
 
 
 def test_every_public_definition_says_what_it_promises() -> None:
