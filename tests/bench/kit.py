@@ -32,6 +32,7 @@ class Load(NamedTuple):
     p99_us: float
     client_cpu_us: float  # per message
     server_cpu_us: float
+    loop_cpu_us: float  # of it, the main thread's: the event loop
     failed: int
     msgs: int
 
@@ -69,13 +70,19 @@ def padded(head: str, tail: str, size: int = RECORD) -> bytes:
     return (head + words[:room] + tail + "\n").encode()
 
 
-def cpu(pid: int) -> float:
-    """CPU seconds of every thread of pid, to the nanosecond."""
-    spent = 0.0
+def threads(pid: int) -> dict[int, float]:
+    """CPU seconds of each thread of pid, to the nanosecond; pid is the main one."""
+    spent = {}
     for task in Path(f"/proc/{pid}/task").iterdir():
         with contextlib.suppress(OSError):
-            spent += int((task / "schedstat").read_text().split()[0]) / 1e9
+            nanoseconds = int((task / "schedstat").read_text().split()[0])
+            spent[int(task.name)] = nanoseconds / 1e9
     return spent
+
+
+def cpu(pid: int) -> float:
+    """CPU seconds of all threads of pid."""
+    return sum(threads(pid).values())
 
 
 def wait_socket(
@@ -130,7 +137,7 @@ def load(
     argv = [str(tools.loadgen), "-u", path, "-r", str(request), *options]
     if sessions is not None:
         argv = [sys.executable, str(HERE / "as_session.py"), str(sessions), *argv]
-    before = cpu(pid)
+    before = threads(pid)
     done = subprocess.run(
         argv,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
@@ -142,7 +149,7 @@ def load(
     if done.returncode or not done.stdout:
         raise RuntimeError(f"loadgen: {done.returncode} {done.stderr}")
     seen = json.loads(done.stdout)
-    spent = (cpu(pid) - before) * 1e6 / max(1, seen["msgs"])
+    after, micro = threads(pid), 1e6 / max(1, seen["msgs"])
     if seen["failed"]:
         raise RuntimeError(f"loadgen: {seen} {done.stderr}")
     return Load(
@@ -150,7 +157,8 @@ def load(
         seen["p50_us"],
         seen["p99_us"],
         seen["client_cpu_us"],
-        spent,
+        (sum(after.values()) - sum(before.values())) * micro,
+        (after[pid] - before[pid]) * micro,
         seen["failed"],
         seen["msgs"],
     )
@@ -163,7 +171,7 @@ def median(loads: list[Load]) -> Load:
 
 def row(*cells: object) -> str:
     """One line of the table."""
-    widths = (34, 11, 11, 7, 7, 12, 12, 12)
+    widths = (33, 9, 9, 6, 6, 13, 6, 17)
     return " ".join(
         str(cell).ljust(width) if i == 0 else str(cell).rjust(width)
         for i, (cell, width) in enumerate(zip(cells, widths, strict=False))
