@@ -5,11 +5,11 @@ homi-mailbox(5) has the order and what each crash leaves.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from homi.store.fault import Hook
-from homi.store.journal import MAIL, Journal, Journals, is_journal, lines
+from homi.store.journal import MAIL, Journal, Journals, Line, is_journal, lines
 from homi.store.lines import Finding
 from homi.store.ring import Redo, Ring
 
@@ -98,17 +98,14 @@ def repair(
         ),
         None,
     )
-    where: dict[int, int] = {}
-    for seq in wanted:
-        if gone is not None and seq >= gone:
-            break
+    standing = [have[seq] for seq in wanted if gone is None or seq < gone]
+    for start, end in _runs(standing):
         # Their pages may look clean and not be on the disk: only what is written
         # again may be believed to be synced.
-        start = base + have[seq].start
-        lead = b"\n" if start else b""
-        journals.overwrite(journal, lead + records[seq], start - len(lead))
-        where[seq] = start
+        lead = b"\n" if base + start else b""
+        journals.overwrite(journal, lead + data[start:end], base + start - len(lead))
         at("recover-rewrite")
+    where = {line.seq: base + line.start for line in standing}
     if gone is None:
         return Repaired(where, None, [])
     cut = max((line.end for line in found if line.seq < gone), default=0)
@@ -120,6 +117,19 @@ def repair(
         where[seq] = first
         first += len(records[seq])
     return Repaired(where, base + cut, again)
+
+
+def _runs(standing: list[Line]) -> Iterator[tuple[int, int]]:
+    """Lines that follow each other without a gap, as (start, end) of each run."""
+    start = end = -1
+    for line in standing:
+        if line.start != end:
+            if end >= 0:
+                yield start, end
+            start = line.start
+        end = line.end
+    if end >= 0:
+        yield start, end
 
 
 def _cut(

