@@ -30,7 +30,8 @@ PEER_DEADLINE = 30.0  # s for a first whole line, as the client itself allows
 PEER_SETTLE = 4.0  # s: the client gives a send up at 5.1
 PEER_CONNECTIONS = 256
 CONTROL_CONNECTIONS = 1024
-JOURNALS_OPEN = 256
+# Opening a journal anew for each of a thousand names costs a third of its accept.
+JOURNALS_OPEN = 1024
 DESK_NUMBERS = 1024
 # Below the receiving client's own guard (bucket of 30, 0.5/s, 50 waiting).
 PACE_BURST = 20

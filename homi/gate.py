@@ -27,6 +27,17 @@ def kind_refused(msg: Msg, door: str) -> HomiError | None:
     return None
 
 
+def too_long(length: int, limit: int) -> HomiError | None:
+    """Why a line of so many bytes cannot be committed at all."""
+    if length <= limit:
+        return None
+    return BadMessage(
+        f"the message makes a line of {length} bytes, the ring takes {limit}",
+        hint="send less, or set a larger ring in homi.toml",
+        reason="too-large",
+    )
+
+
 def no_room(
     pending: int, pending_bytes: int, length: int, free: int, reserve: int
 ) -> HomiError | None:

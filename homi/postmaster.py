@@ -6,6 +6,7 @@ channels.  homi-overview(7) has the figure.
 
 import logging
 from collections.abc import Callable
+from functools import partial
 
 import msgspec
 
@@ -107,7 +108,7 @@ class Postmaster:
         self._answers: list[Callable[[Name, LedgerLine], None]] = []
         self._places: dict[str, Name] = {}
         self._second = 0.0
-        self._at = ""
+        self._at = b""
         names.subscribe(lambda _name, _claim: self._places.clear())
 
     def subscribe(self, hint: Callable[[Name, Item], None]) -> None:
@@ -125,29 +126,25 @@ class Postmaster:
         except HomiError as error:
             self.refuse(sub, error)
             return
-        refusal = gate.kind_refused(sub.head, sub.stamp.via.door) or self._no_room(
-            place, len(sub.msg)
+        stamp = sub.stamp
+        tail = b'"at":"%b","to":"%b","via":%b,"msg":%b}\n' % (
+            self._now(),
+            place.encode(),
+            stamp.json,
+            sub.msg,
+        )
+        refusal = gate.kind_refused(sub.head, stamp.via.door) or gate.too_long(
+            len(tail), self._store.largest_line()
         )
         if refusal is not None:
             self.refuse(sub, refusal)
             return
-        tail = b'"at":"%b","to":"%b","via":%b,"msg":%b}\n' % (
-            self._now().encode(),
-            place.encode(),
-            sub.stamp.json,
-            sub.msg,
-        )
-        self._store.submit(
-            Mail(
-                place,
-                sub.stamp.origin,
-                sub.head,
-                sub.stamp.via,
-                sub.msg,
-                tail,
-                lambda mail: self._committed(sub, mail),
-            )
-        )
+        full = self._no_room(place, len(tail))
+        done = partial(self._committed, sub, full)
+        mail = Mail(place, stamp.origin, sub.head, stamp.via, sub.msg, tail, done)
+        # A full mailbox still answers for what it holds: a repeat is no new mail.
+        mail.barred = full is not None
+        self._store.submit(mail)
 
     def refuse(self, sub: Submission, error: HomiError) -> None:
         """Answer with error; keep what was refused in quarantine with the reason."""
@@ -217,35 +214,35 @@ class Postmaster:
 
     def _no_room(self, place: Name, length: int) -> HomiError | None:
         """Why place takes nothing of this length now; None when it does."""
-        if why := self._store.closed():
-            return gate.store_closed(why)
-        box = self._store.mailbox(place)
+        store = self._store
+        box = store.mailbox(place)
         return gate.no_room(
             len(box.pending),
             box.pending_bytes,
             length,
-            self._store.free_bytes(),
+            store.free_bytes(),
             self._reserve,
         )
 
-    def _now(self) -> str:
+    def _now(self) -> bytes:
         """The postmark's time; formatted once a millisecond, a hot path's cost."""
         wall = self._clock.wall()
         if not 0 <= wall - self._second < 0.001:
             self._second = wall
-            self._at = rfc3339(wall)
+            self._at = rfc3339(wall).encode()
         return self._at
 
-    def _committed(self, sub: Submission, mail: Mail) -> None:
+    def _committed(self, sub: Submission, full: HomiError | None, mail: Mail) -> None:
         """Answer the door from the outcome at the commit point, then hint."""
-        if mail.kept is Kept.STORED:
+        kept = mail.kept
+        if kept is Kept.STORED:
             sub.done(Result(mail.id, kept=True, to=mail.place, seq=mail.seq))
             self._arrived(mail)
-        elif mail.kept is Kept.KNOWN:
+        elif kept is Kept.KNOWN:
             sub.done(
                 Result(mail.id, kept=True, to=mail.place, seq=mail.seq, duplicate=True)
             )
-        elif mail.kept is Kept.CONFLICT:
+        elif kept is Kept.CONFLICT:
             self.refuse(
                 sub,
                 BadMessage(
@@ -255,9 +252,8 @@ class Postmaster:
                 ),
             )
         else:
-            self.refuse(
-                sub, gate.store_closed(self._store.closed() or "a write failed")
-            )
+            why = self._store.closed() or "a write failed"
+            self.refuse(sub, full or gate.store_closed(why))
 
     def _arrived(self, mail: Mail) -> None:
         """Hint of new mail; a reply also answers what it replies to."""
@@ -281,7 +277,7 @@ class Postmaster:
             seq=seq,
             id=reply_to,
             rung=Rung.ANSWERED,
-            at=self._now(),
+            at=self._now().decode(),
             by=f"reply {mail.id}",
             proof="reply",
         )

@@ -26,6 +26,7 @@ class Mail:
     """One envelope on its way into an inbox.  done is called once, on the loop."""
 
     __slots__ = (
+        "barred",
         "done",
         "head",
         "id",
@@ -59,6 +60,7 @@ class Mail:
         self.msg = msg
         self.tail = tail
         self.done = done
+        self.barred = False  # answered if it is known, else FAILED: never stored
         self.kept = Kept.FAILED
         self.seq = 0  # set when STORED or KNOWN
         self.offset = 0  # of its line in inbox.jsonl
@@ -100,4 +102,8 @@ class Store(Protocol):
 
     def free_bytes(self) -> int:
         """Free disk less what the ring still owes the journals; cached for 1 s."""
+        ...
+
+    def largest_line(self) -> int:
+        """Bytes an inbox line may have; a longer one does not fit the ring."""
         ...

@@ -23,6 +23,7 @@ class MemoryStore:
         self.closed_text = ""  # a test may close accept; evidence still goes through
         self._stopped = False
         self.free = PLENTY
+        self.largest = PLENTY
         self.inboxes: dict[Name, bytearray] = {}
         self.ledgers: dict[Name, list[LedgerLine]] = {}
         self._boxes: dict[Name, Mailbox] = {}
@@ -68,6 +69,10 @@ class MemoryStore:
         """What a test wrote into free."""
         return self.free
 
+    def largest_line(self) -> int:
+        """What a test wrote into largest."""
+        return self.largest
+
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Nothing to do."""
 
@@ -84,7 +89,7 @@ class MemoryStore:
             same = before[0] == mail.msg
             mail.kept = Kept.KNOWN if same else Kept.CONFLICT
             mail.seq = before[1] if same else 0
-        elif self.closed_text or self._fails():
+        elif mail.barred or self.closed_text or self._fails():
             mail.kept = Kept.FAILED
         else:
             self._store(mail)

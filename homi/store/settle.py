@@ -66,6 +66,8 @@ class Settler:
             key = hash((mail.origin, mail.id)) & MASK
             if key in place.known and self._is_known(mail, place, key):
                 continue
+            if mail.barred:
+                continue
             ident = (mail.place, mail.origin, mail.id)
             first = fresh.setdefault(ident, mail)
             if first is not mail:

@@ -254,3 +254,20 @@ def test_closed_store_refuses_and_still_answers(run: Run) -> None:
         assert list(bench.store.mailbox(ADA).pending) == [mail.seq]
 
     run(scenario)
+
+
+def test_barred_mail_is_answered_if_known_and_never_stored(run: Run) -> None:
+    """A full mailbox must still tell a repeat that it holds it."""
+
+    async def scenario(bench: Bench) -> None:
+        (first,) = await bench.send(bench.mail(1))
+        again, fresh = bench.mail(1), bench.mail(2)
+        again.barred = fresh.barred = True
+        await bench.send(again, fresh)
+        assert (again.kept, again.seq) == (Kept.KNOWN, first.seq)
+        assert fresh.kept is Kept.FAILED
+        assert list(bench.store.mailbox(ADA).pending) == [first.seq]
+        (later,) = await bench.send(bench.mail(2))
+        assert later.kept is Kept.STORED
+
+    run(scenario)

@@ -215,6 +215,36 @@ def test_quota_refuses_the_newest_and_keeps_every_older_one(
     run(scenario)
 
 
+def test_a_full_mailbox_still_knows_what_it_holds(run: Callable[..., None]) -> None:
+    """A sender that repeats for want of an answer is told that it is stored."""
+
+    async def scenario(bench: Bench) -> None:
+        msg = letter()
+        first = await bench.send(msg)
+        bench.store.free = 0
+        again = await bench.send(msg)
+        assert (again.kept, again.duplicate, again.seq) == (True, True, first.seq)
+        assert not (await bench.send(letter())).kept
+
+    run(scenario)
+
+
+def test_a_line_the_ring_cannot_take_is_refused_with_both_numbers(
+    run: Callable[..., None],
+) -> None:
+    """Not a failure of the disk: sending it again would never help."""
+
+    async def scenario(bench: Bench) -> None:
+        bench.store.largest = 500
+        refused = await bench.send(letter(text="x" * 600))
+        assert refused.error is not None
+        assert refused.error.reason == "too-large"
+        assert "500" in refused.error.text
+        assert (await bench.send(letter())).kept
+
+    run(scenario)
+
+
 def test_the_disk_reserve_refuses_and_frees_itself(run: Callable[..., None]) -> None:
     """Freed space is noticed without a restart."""
 
