@@ -7,12 +7,14 @@ refused comes back to its sender as mail.  homi-mailbox(5) has the folder.
 import asyncio
 import logging
 import os
+import stat
 from pathlib import Path
 
 from homi import inotify
-from homi.address import OWNER, is_name, show
+from homi.address import OWNER, RESERVED, is_name, show
+from homi.config import LINE_MAX_ALONE
 from homi.envelope import Kind, MessageId, Msg, Via
-from homi.errors import BadMessage, HomiError, NoSuchName
+from homi.errors import BadMessage, HomiError, NoSuchName, NotReached, StorageFailed
 from homi.inotify import Inotify
 from homi.names import Names
 from homi.paths import make_private
@@ -24,8 +26,10 @@ from homi.strict import parse_msg
 
 log = logging.getLogger("homi.pickup")
 
-# Refusals that end by themselves: the file waits for the next look.
-TEMPORARY = frozenset({"disk", "quota", "busy"})
+# Refusals that may end by themselves: the file waits for the next look.
+TEMPORARY = (NotReached, StorageFailed)
+# Never through a link, and never waiting for the other end of a pipe.
+_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class PickupDoor:
@@ -46,9 +50,7 @@ class PickupDoor:
         """Take what is there, and watch for what comes in beside the socket."""
         folder = os.fspath(make_private(self._root / pickup.FOLDER))
         if inotify.available():
-            self._inotify = Inotify()
-            self._inotify.add(folder, inotify.MOVED_TO | inotify.CREATE)
-            asyncio.get_running_loop().add_reader(self._inotify.fd, self._noticed)
+            self._watch(folder)
         self.sweep()
 
     def stop(self) -> None:
@@ -70,6 +72,19 @@ class PickupDoor:
                 self._busy.discard(path)  # its writer may still be at it
             else:
                 self._set_aside(path, spooled.text)
+
+    def _watch(self, folder: str) -> None:
+        """Be told of new files; where no notices are to be had the sweep finds them."""
+        try:
+            self._inotify = Inotify()
+            self._inotify.add(folder, inotify.MOVED_TO | inotify.CREATE)
+        except OSError as error:
+            log.warning("no notices of pickup/, looked at each sweep: %s", error)
+            if self._inotify is not None:
+                self._inotify.close()
+                self._inotify = None
+            return
+        asyncio.get_running_loop().add_reader(self._inotify.fd, self._noticed)
 
     def _noticed(self) -> None:
         """Something was put into the folder."""
@@ -102,10 +117,13 @@ class PickupDoor:
     def _stranger(self, head: Msg, spooled: pickup.Spooled) -> HomiError | None:
         """Why nobody here may have signed so; None when it may be.
 
-        A session that found no daemon signs with its own name, claimed or not.
+        A session that found no daemon signs with its own name, claimed or not; of
+        the reserved names only a person's is ever signed with.
         """
-        known = head.from_ == OWNER or self._names.get(head.from_) is not None
-        if known or (spooled.session is not None and is_name(head.from_)):
+        free = head.from_ not in RESERVED
+        known = free and self._names.get(head.from_) is not None
+        own = free and spooled.session is not None and is_name(head.from_)
+        if known or own or head.from_ == OWNER:
             return None
         return NoSuchName(f"no name {show(head.from_)} on this device to send as")
 
@@ -113,7 +131,7 @@ class PickupDoor:
         """The file goes when its message is stored, or refused for good."""
         self._busy.discard(path)
         error = result.error
-        if error is not None and error.reason in TEMPORARY:
+        if isinstance(error, TEMPORARY):
             log.warning("%s stays in pickup (%s)", head.id, error.text)
             return
         if error is not None:
@@ -125,12 +143,25 @@ class PickupDoor:
 
     def _set_aside(self, path: Path, why: str) -> None:
         """Keep an unusable file where a person finds it, with the reason."""
-        log.warning("%s is unusable and set aside (%s)", path.name, why)
+        name = show(path.name)
+        log.warning("%s is unusable and set aside (%s)", name, why)
         try:
-            data = path.read_bytes()
+            data = _content(path)
+            self._quarantine.keep(f"pickup-{path.name}", data)
         except OSError as error:
-            log.warning("%s cannot be read and stays (%s)", path.name, error.strerror)
+            # It stays, and is not looked at again before the next start.
+            log.warning("%s cannot be set aside and stays: %s", name, error.strerror)
             return
         self._quarantine.refuse("unreadable", data, {"path": path.name, "text": why})
         pickup.done(path)
         self._busy.discard(path)
+
+
+def _content(path: Path) -> bytes:
+    """The bytes of a file; OSError where it is none, or is too large to be one."""
+    fd = os.open(path, _OPEN)
+    with open(fd, "rb") as file:
+        found = os.fstat(fd)
+        if not stat.S_ISREG(found.st_mode) or found.st_size > LINE_MAX_ALONE:
+            raise OSError(0, "no file of a submission's size")
+        return file.read()
