@@ -9,6 +9,7 @@ import errno
 import os
 import socket
 import stat
+import sys
 
 from homi.errors import CannotCreate
 
@@ -26,15 +27,12 @@ def bind_private(path: str) -> socket.socket:
     clear(path)
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     sock.setblocking(False)
-    before = os.umask(0o177)
     try:
-        sock.bind(path)
+        _bind(sock, path)
         sock.listen(BACKLOG)
     except OSError as error:
         sock.close()
         raise CannotCreate(f"cannot bind {path}: {error.strerror}") from error
-    finally:
-        os.umask(before)
     return sock
 
 
@@ -60,6 +58,21 @@ def answers(path: str) -> bool:
         probe.setblocking(False)
         # A full backlog (EAGAIN) belongs to a listener too.
         return probe.connect_ex(path) in (0, errno.EAGAIN)
+
+
+def _bind(sock: socket.socket, path: str) -> None:
+    """Bind so that the file is 0600 when it appears."""
+    if sys.platform.startswith("linux"):
+        # The file gets the mode of the socket itself.  The umask is the process's:
+        # a folder that another thread makes under it would lack its x for good.
+        os.fchmod(sock.fileno(), 0o600)
+        sock.bind(path)
+        return
+    before = os.umask(0o177)
+    try:
+        sock.bind(path)
+    finally:
+        os.umask(before)
 
 
 def clear(path: str) -> None:

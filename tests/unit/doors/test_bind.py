@@ -3,6 +3,7 @@
 import os
 import socket
 import stat
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -47,6 +48,17 @@ def test_mode_is_never_wider_even_for_a_moment(
     monkeypatch.setattr(socket, "socket", Watched)
     bind_private(f"{root}/1.sock").close()
     assert modes == [0o600]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the mode of a socket")
+def test_the_umask_of_the_process_is_left_alone(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another thread may make a mailbox's folder in that very moment."""
+    asked: list[int] = []
+    monkeypatch.setattr(os, "umask", asked.append)
+    bind_private(f"{root}/1.sock").close()
+    assert asked == []
 
 
 @pytest.mark.parametrize("fault", ["link", "mode", "owner", "file"])
