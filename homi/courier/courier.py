@@ -11,7 +11,7 @@ from typing import Any
 
 from homi.address import BUILT_IN, Name
 from homi.clock import Clock
-from homi.config import STOP_DRAIN
+from homi.config import STOP_DRAIN, SWEEP
 from homi.courier.drain import Drain, Means, Owning, Tell
 from homi.courier.hands import Hands, Living
 from homi.courier.ledger import Ledger, Watcher
@@ -30,6 +30,7 @@ log = logging.getLogger("homi.courier")
 RESTART_FIRST = 1.0  # s before a drain that failed is tried again
 RESTART_MAX = 60.0  # s
 CANCEL_LIMIT = 1.0  # s for cancelled tasks to end
+OUTLIVE_FIRST = 0.25  # s until a process is looked at that outlives its record
 
 Shown = tuple[Rung, Reason | None, float | None]  # rung, reason, until (wall seconds)
 
@@ -66,6 +67,7 @@ class Courier:
         """tell(item, its mailbox, step, text) sends a notice to the item's sender."""
         self._store = store
         self._clock = clock
+        self._is_alive = is_alive
         self._names: dict[Name, _Tended] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._running = False
@@ -94,8 +96,9 @@ class Courier:
 
     async def run(self) -> None:
         """Drain until stop().  sessions must have read what is there before this."""
+        if self._stopped.is_set():
+            return  # a start that failed: the end came before the beginning
         self._running = True
-        self._stopped.clear()
         self.sweep()
         try:
             await self._stopped.wait()
@@ -260,6 +263,19 @@ class Courier:
         """A dead process has told all it will: its mail is pending again."""
         self._offering.forget_process(process)
         self._wake_names(names)
+        self._outlive(process, names, OUTLIVE_FIRST)
+
+    def _outlive(self, process: Process, names: set[Name], delay: float) -> None:
+        """A session takes its record away before it ends, and nobody tells of that
+        end: look a few times, then leave it to the sweep."""
+        if not (self._running and names and delay < SWEEP and self._is_alive(*process)):
+            return
+
+        def look() -> None:
+            self._wake_names(names)
+            self._outlive(process, names, delay * 2)
+
+        asyncio.get_running_loop().call_later(delay, look)
 
     def _mail_at(self, process: Process) -> set[Name]:
         """The mailboxes with letters an earlier run gave to a process just found."""

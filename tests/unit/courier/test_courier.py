@@ -174,6 +174,18 @@ def test_stop_takes_three_seconds_at_the_most(
     turn(main())
 
 
+def test_a_courier_stopped_before_it_runs_does_not_begin() -> None:
+    """A start that fails behind it must end, not wait for ever."""
+
+    async def main() -> None:
+        world = World()
+        task = asyncio.get_running_loop().create_task(world.courier.run())
+        await world.courier.stop()
+        await asyncio.wait_for(task, 1.0)
+
+    turn(main())
+
+
 def test_a_stopped_courier_is_woken_by_nothing() -> None:
     """Its timers are gone and events find it at rest."""
 

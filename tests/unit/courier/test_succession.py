@@ -57,6 +57,26 @@ def test_the_files_show_that_nobody_has_it_any_more() -> None:
     in_world(body)
 
 
+def test_the_successor_is_not_kept_waiting_for_the_sweep() -> None:
+    """A session takes its record away first; its end a moment later tells nobody."""
+
+    async def body(world: World) -> None:
+        world.town.come(session(5), ADA)
+        item = await world.mail("one")
+        await world.rest()
+        world.town.unlisted.add((5, "1"))
+        world.town.die(5)
+        world.town.come(session(6), ADA)
+        await world.after(1.0)
+        assert [offer.pid for offer in world.slot.offers] == [5]
+        world.town.unlisted.clear()
+        await world.after(2.0)
+        last = world.slot.offers[-1]
+        assert (last.pid, last.id, last.repeat) == (6, item.id, True)
+
+    in_world(body)
+
+
 def test_nothing_goes_to_the_successor_before_the_dead_is_read() -> None:
     """Not even later mail of the lane: the repeats stand in front."""
 
