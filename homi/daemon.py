@@ -6,6 +6,7 @@ page.
 
 import asyncio
 import contextlib
+import gc
 import logging
 import os
 import random
@@ -57,6 +58,9 @@ def run(root: Path, settings: Config) -> int:
         format="%(asctime)s %(levelname)s %(name)s: %(message)s",
     )
     _raise_file_limit()
+    # Each message makes a dozen objects that live until its commit: at the default
+    # the collector would look at all pending mail again and again for nothing.
+    gc.set_threshold(20_000, 50, 100)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         return runner.run(_live(root, settings))
 
@@ -177,6 +181,7 @@ class Daemon:
         self._ends.callback(lambda: self._sweeper.cancel())
         for finding in self._office.findings:
             log.warning("unreadable: %s", finding)
+        gc.freeze()  # what stands now lives as long as the daemon
         log.info(
             "homi %s is up: pid %d, %s", __version__, os.getpid(), self._office.root
         )

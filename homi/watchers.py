@@ -81,8 +81,9 @@ class Watchers:
 
     def moved(self, name: Name) -> None:
         """Something came into name's mailbox, or moved in it."""
-        for waiter in list(self._by_name.get(name, ())):
-            waiter.look()
+        if waiting := self._by_name.get(name):  # nobody waits for most mail
+            for waiter in list(waiting):
+                waiter.look()
 
     def count(self) -> int:
         """How many wait."""
