@@ -24,11 +24,21 @@ from homi.store.state import StateFile
 CONTROL = Stamp(Via(door="control", uid=0, pid=1, verified=True))
 
 
+class Turned(SystemClock):
+    """The machine's clock until a test turns it."""
+
+    now: float | None = None
+
+    def wall(self) -> float:
+        return super().wall() if self.now is None else self.now
+
+
 class Bench:
     """A postmaster over the memory store, with what it told."""
 
     def __init__(self, root: Path) -> None:
         self.store = MemoryStore()
+        self.clock = Turned()
         file = StateFile(str(root / "names.json"), RealDisk(), State)
         self.names = Names(file)
         self.names.claim("ada", None, 0.0)
@@ -41,7 +51,7 @@ class Bench:
             Owners(self.names, sessions),
             sessions,
             Quarantine(str(root), RealDisk()),
-            SystemClock(),
+            self.clock,
             Config(device="mini"),
         )
         self.hints: list[tuple[Name, Item]] = []
@@ -298,5 +308,25 @@ def test_a_notice_comes_once_per_step_and_never_about_a_notice(
         assert [item.kind for item in ada.values()] == [Kind.NOTICE]
         kept = bench.store.mailbox(Name("postmaster")).pending
         assert len(kept) == 1
+
+    run(scenario)
+
+
+def test_the_postmark_tells_the_devices_own_time(run: Callable[..., None]) -> None:
+    """Whatever the second it falls into, and when the clock steps back."""
+
+    async def scenario(bench: Bench) -> None:
+        found = []
+        for wall in (1764467000.1236, 1764467000.9999, 1764467001.0, 1764460000.5):
+            bench.clock.now = wall
+            result = await bench.send(letter())
+            box = bench.store.mailbox(Name("bob"))
+            found.append(box.read(result.seq).at)
+        assert found == [
+            "2025-11-30T01:43:20.123Z",
+            "2025-11-30T01:43:20.999Z",
+            "2025-11-30T01:43:21.000Z",
+            "2025-11-29T23:46:40.500Z",
+        ]
 
     run(scenario)
