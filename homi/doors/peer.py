@@ -26,7 +26,7 @@ from homi.doors.sender import Senders, repeated, write
 from homi.doors.sockets import Sockets, clear_leftover
 from homi.doors.turn import Turn
 from homi.envelope import SessionRef, encode
-from homi.errors import BadMessage
+from homi.errors import BadMessage, StorageFailed
 from homi.legs.base import Receipt
 from homi.names import Claim, Names
 from homi.owners import Owners
@@ -154,9 +154,15 @@ class PeerDoor:
 
     def socket_for(self, address: str) -> str:
         """A socket of ours that stands for address: what is written to it is mail to
-        that address.  A name's own, else a desk number's, bound at once."""
+        that address.  A name's own, else a desk number's, bound at once; the owner's
+        where there can be none."""
         claim = self._names.get(address)
-        number = claim.number if claim else self._desk(address)
+        try:
+            number = claim.number if claim else self._desk(address)
+        except StorageFailed as error:
+            # What is stored must go out on a full disk, too.
+            log.error("no desk number for %s: %s", address, error.text)
+            number = self._names.require(OWNER).number
         if not self._sockets.open(number):
             number = self._names.require(OWNER).number
         return self._sockets.path(number)

@@ -15,6 +15,7 @@ from homi.address import Name
 from homi.config import PEER_CONNECTIONS
 from homi.doors.look import Terms
 from homi.envelope import decode_msg
+from homi.errors import StorageFailed
 from tests.standin import wire
 from tests.unit.doors.ends import connect, cpu_share, run, told, verdict
 from tests.unit.doors.peer_kit import House, message
@@ -385,6 +386,23 @@ def test_reply_to_a_desk_number_is_mail_to_its_address(root: Path) -> None:
         again = House(root)
         async with again.open():
             assert again.door.socket_for("nobody-here") == unknown
+
+    run(main)
+
+
+def test_without_a_desk_number_the_owners_socket_stands_in(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a full disk none can be allotted, and what is stored still goes out."""
+
+    def full(_address: str, _now: float) -> int:
+        raise StorageFailed("cannot write names.json: No space left on device")
+
+    async def main() -> None:
+        house = House(root)
+        async with house.open():
+            monkeypatch.setattr(house.names, "desk", full)
+            assert house.door.socket_for("nobody") == house.door.socket_for("owner")
 
     run(main)
 
