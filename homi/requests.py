@@ -6,7 +6,7 @@ field above its rights is unknown to it.  homi-protocol(7) is the page.
 """
 
 from enum import StrEnum
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import msgspec
 
@@ -73,7 +73,7 @@ class Ack(Request, frozen=True, tag="ack"):
 
     ids: list[str]
     name: str | None = None
-    proof: str = "ack"
+    proof: Literal["ack", "read"] = "ack"
 
 
 class Wait(Request, frozen=True, tag="wait"):

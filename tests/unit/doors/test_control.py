@@ -280,6 +280,8 @@ def test_an_ack_needs_the_mailbox_to_be_the_callers(
         ack = {"verb": "ack", "i": 2, "ids": [body["id"]], "name": "ada"}
         (answer,) = await session.ask(ack)
         assert answer["error"]["code"] == "not-allowed"
+        (answer,) = await person.ask(ack | {"proof": "transcript"})
+        assert answer["error"]["code"] == "usage", "a caller proves no more than this"
         (answer,) = await person.ask(ack)
         assert answer["ok"] == {"name": "ada", "ids": [body["id"]]}
         assert house.store.mailbox(Name("ada")).pending == {}
