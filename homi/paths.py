@@ -1,7 +1,7 @@
 """Where homi keeps things, and the proof that the places are private.
 
-Owns the layout of the state root and the checks of DESIGN's promise that it
-is ours alone; homi-mailbox(5) lists the files.
+Owns the layout of the state root and the checks that it is ours alone;
+homi-mailbox(5) lists the files.
 """
 
 import hashlib
