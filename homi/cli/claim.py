@@ -1,7 +1,6 @@
 """`claim`, `release` and `ls`: the names of this device.  homi-claim(1)."""
 
 import os
-import time
 from pathlib import Path
 
 import click
@@ -11,9 +10,8 @@ from homi.address import BUILT_IN
 from homi.cli import options, output
 from homi.cli.mail import Mail
 from homi.client import Client
-from homi.clock import parse_rfc3339
 from homi.dial import Absent
-from homi.render import Cell, age, fields
+from homi.render import Cell, fields
 from homi.requests import Claim, Claimed, Done, List, Listing, NameRow, Release
 
 COLUMNS = ("NAME", "OWNER", "STATE", "PENDING", "OLDEST")
@@ -102,15 +100,8 @@ def _rows(listing: Listing) -> list[tuple[Cell, ...]]:
     for row in listing.names:
         owner = f"pid {row.owner.pid}" if row.owner else ""
         state = f"{row.state}: {row.note}" if row.note else row.state
-        rows.append((row.name, owner, state, row.pending, _when(row.oldest)))
+        rows.append((row.name, owner, state, row.pending, output.when(row.oldest)))
     for session in listing.sessions:
         if session.address:
             rows.append((session.address, f"pid {session.pid}", "unclaimed", 0, ""))
     return rows
-
-
-def _when(at: str) -> str:
-    """A stamp as an age for a person, as it is for a program."""
-    if not at or not output.terminal():
-        return at
-    return age(time.time() - parse_rfc3339(at))

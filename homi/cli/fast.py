@@ -10,7 +10,7 @@ import sys
 
 from homi.cli.submission import RUNGS, Plan, deliver, socket_path
 from homi.dial import Absent
-from homi.errors import Bug, HomiError, Interrupted, StorageFailed
+from homi.errors import Bug, HomiError, Interrupted, StorageFailed, Usage
 
 # verb, flags, field, kind, metavar, help; click's commands are built from it too.
 Option = tuple[str, tuple[str, ...], str, str, str, str]
@@ -50,6 +50,9 @@ def guarded(args: list[str]) -> int:
         return 0
     except OSError as error:
         return complain(StorageFailed(str(error)))
+    except UnicodeEncodeError:
+        # Only what came with the command line can hold half a character.
+        return complain(Usage("an argument or variable is not UTF-8"))
     except Exception as error:
         # The supervisor of a command: a bug is told in full, with its own status, so
         # that no caller takes it for an answer.
@@ -152,9 +155,9 @@ def _plan(home: str, operands: list[str], fields: dict[str, str]) -> Plan | None
         if field == "as_json":
             plan.as_json = True
         elif field == "timeout":
-            if not (value.isascii() and value.isdecimal()):
+            if not (value.isascii() and value.isdecimal() and len(value) < 10):
                 return None
             plan.timeout = float(value)
         else:
             setattr(plan, field, value)
-    return plan if plan.wait_for in ("", *RUNGS) else None
+    return plan if fields.get("wait_for", RUNGS[0]) in RUNGS else None

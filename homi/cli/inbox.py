@@ -4,9 +4,7 @@ Owns the rows of pending mail; a daemon that runs adds what each waits for.  Cha
 nothing; shows no text of any message.
 """
 
-import time
 from collections.abc import Container, Iterable
-from pathlib import Path
 
 import click
 import msgspec
@@ -17,12 +15,10 @@ from homi.cli import options, output
 from homi.cli.caller import connect
 from homi.cli.mail import Mail
 from homi.client import Client
-from homi.clock import parse_rfc3339, rfc3339
-from homi.envelope import Kind, MessageId, Rung, decode_msg
-from homi.render import Cell, age, short_ids
+from homi.clock import rfc3339
+from homi.envelope import Kind, MessageId, Rung
+from homi.render import Cell, short_ids
 from homi.requests import Queue, QueueReport
-from homi.store import pickup
-from homi.store.lines import Unreadable
 from homi.store.mailbox import Item
 
 COLUMNS = ("ID", "FROM", "KIND", "RUNG", "REASON", "AGE", "BYTES")
@@ -65,7 +61,7 @@ def queue(home: str, /, *, as_json: bool) -> None:
     mail = Mail(paths.state_root(home))
     _, client = connect(mail.root)
     rows = explained(pending(mail, mail.mailboxes()), client)
-    show_rows(rows + _spooled(mail.root), as_json=as_json, named=True)
+    show_rows(rows + _spooled(mail), as_json=as_json, named=True)
 
 
 def pending(
@@ -132,31 +128,25 @@ def _row(name: Name, item: Item) -> Row:
     )
 
 
-def _spooled(root: Path) -> list[Row]:
+def _spooled(mail: Mail) -> list[Row]:
     """What waits in pickup/ for a daemon."""
-    rows: list[Row] = []
-    for path, found in pickup.scan(root):
-        if isinstance(found, Unreadable):
-            output.note(f"{path}: {found.text}")
-            continue
-        msg = decode_msg(found.msg)
-        rows.append(
-            Row(
-                name=msg.to,
-                id=msg.id,
-                from_=msg.from_,
-                kind=msg.kind,
-                at=found.at,
-                rung=Rung.SPOOLED,
-                reply_to=msg.reply_to,
-                bytes=len(found.msg),
-            )
+    return [
+        Row(
+            name=msg.to,
+            id=msg.id,
+            from_=msg.from_,
+            kind=msg.kind,
+            at=found.at,
+            rung=Rung.SPOOLED,
+            reply_to=msg.reply_to,
+            bytes=len(found.msg),
         )
-    return rows
+        for found, msg in mail.spooled()
+    ]
 
 
 def _cells(row: Row, shown: str) -> tuple[Cell, ...]:
-    """The cells of a row: an age for a person, the time itself for a program."""
+    """The cells of a row."""
     sender = f"{row.from_}@{row.device}" if row.device else row.from_
-    when = age(time.time() - parse_rfc3339(row.at)) if output.terminal() else row.at
+    when = output.when(row.at)
     return shown, sender, row.kind, row.rung, row.reason, when, row.bytes

@@ -13,10 +13,11 @@ import msgspec
 
 from homi import config, ids, paths
 from homi.address import BUILT_IN, Name, is_name, parse_address, show
+from homi.cli.output import note
 from homi.envelope import Envelope, MessageId, Msg, decode_msg
 from homi.errors import NoInput, StorageFailed, Usage
 from homi.routing import resolve
-from homi.store import reading
+from homi.store import pickup, reading
 from homi.store.lines import Unreadable
 
 LISTED = 10  # ambiguous ids named in one error
@@ -90,8 +91,18 @@ class Mail:
         """Every readable message of a mailbox in file order, whatever its rung."""
         inbox = self.root / "mail" / name / reading.INBOX
         for _, envelope in reading.iter_inbox(inbox):
-            if not isinstance(envelope, Unreadable) and (msg := _msg(envelope)):
+            if not isinstance(envelope, Unreadable) and (msg := _msg(envelope.msg)):
                 yield Letter(name, envelope, msg)
+
+    def spooled(self) -> Iterator[tuple[pickup.Spooled, Msg]]:
+        """What waits in pickup/, oldest first; notes each file that is no message."""
+        for path, found in pickup.scan(self.root):
+            if isinstance(found, Unreadable):
+                note(f"{path}: {found.text}")
+            elif (msg := _msg(found.msg)) is None:
+                note(f"{path}: no message")
+            else:
+                yield found, msg
 
     def find(self, text: str, names: Iterable[Name]) -> list[Letter]:
         """The messages that text names, one a mailbox and origin; empty if none.
@@ -106,7 +117,7 @@ class Mail:
             letter
             for name in names
             for letter in self.letters(name)
-            if _starts(letter.msg.id, wanted)
+            if starts(letter.msg.id, wanted)
         ]
         exact = sorted({letter.msg.id for letter in found})
         if wanted in exact:
@@ -136,15 +147,15 @@ class Mail:
         return self.need(text, None)[0].msg.id
 
 
-def _starts(message: str, wanted: str) -> bool:
+def starts(message: str, wanted: str) -> bool:
     """Whether wanted is the start of an id or of its last part."""
     return message.startswith(wanted) or message.rpartition("-")[2].startswith(wanted)
 
 
-def _msg(envelope: Envelope) -> Msg | None:
+def _msg(raw: msgspec.Raw) -> Msg | None:
     """What the sender wrote; None where it is no message."""
     try:
-        return decode_msg(envelope.msg)
+        return decode_msg(raw)
     except (ValueError, RecursionError):
         return None
 

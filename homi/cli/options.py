@@ -13,6 +13,8 @@ from homi.cli.submission import RUNGS
 
 Command = Callable[..., Any]
 
+SECONDS_MAX = 1_000_000_000  # 31 years: the system takes no timeout of ten times that
+
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
@@ -40,7 +42,7 @@ def of(verb: str) -> Callable[[Command], Command]:
 def _type(kind: str) -> click.ParamType[Any] | None:
     """What click checks a value by."""
     if kind == "seconds":
-        return click.FloatRange(min=0)
+        return click.FloatRange(min=0, max=SECONDS_MAX)
     if kind == "number":
         return click.IntRange(min=0)
     if kind == "rung":

@@ -4,10 +4,12 @@ Owns the choice by what stdout is; homi.render owns the forms.
 """
 
 import sys
+import time
 from collections.abc import Sequence
 
 from homi import render
 from homi.cli.fast import load
+from homi.clock import parse_rfc3339
 from homi.render import Cell
 from homi.store.lines import Finding
 
@@ -15,6 +17,16 @@ from homi.store.lines import Finding
 def terminal() -> bool:
     """Whether a person looks at stdout."""
     return sys.stdout is not None and sys.stdout.isatty()
+
+
+def when(at: str) -> str:
+    """A stamp as an age for a person, as it is for a program or where it is none."""
+    if not at or not terminal():
+        return at
+    try:
+        return render.age(time.time() - parse_rfc3339(at))
+    except ValueError:
+        return at
 
 
 def line(text: str) -> None:

@@ -7,11 +7,11 @@ import msgspec
 
 from homi import paths, render
 from homi.cli import options, output
-from homi.cli.mail import Letter, Mail
-from homi.envelope import Kind, LedgerLine, MessageId, Msg, Rung, Via, decode_msg
+from homi.cli.mail import Letter, Mail, starts
+from homi.envelope import Kind, LedgerLine, MessageId, Msg, Rung, Via
 from homi.errors import NoInput
 from homi.render import Cell
-from homi.store import pickup, reading
+from homi.store import reading
 from homi.store.lines import Unreadable
 
 COLUMNS = ("AT", "NAME", "RUNG", "REASON", "LEG", "SESSION", "BY")
@@ -69,11 +69,8 @@ def _life(mail: Mail, letter: Letter) -> Iterator[Line]:
 
 def _spooled(mail: Mail, message: str) -> Iterator[tuple[str, Line]]:
     """The message as it waits in pickup/; nothing where it does not."""
-    for _, found in pickup.scan(mail.root):
-        if isinstance(found, Unreadable):
-            continue
-        msg = decode_msg(found.msg)
-        if msg.id.startswith(message.lower()):
+    for found, msg in mail.spooled():
+        if starts(msg.id, message.lower()):
             via = Via(door="pickup", uid=found.uid, pid=found.pid)
             yield msg.to, _start(msg, Rung.SPOOLED, found.at, via)
 

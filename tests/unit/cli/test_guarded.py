@@ -21,6 +21,7 @@ def failing(error: BaseException) -> object:
     [
         (NoSuchName("no name ada here", hint="homi ls"), 67, "homi: hint: homi ls"),
         (KeyboardInterrupt(), 130, ""),
+        (UnicodeEncodeError("utf-8", "\udcff", 0, 1, "no"), 64, "not UTF-8"),
         (OSError(errno.EIO, "Input/output error"), 74, "Input/output error"),
         (ZeroDivisionError("x"), 70, "a bug of homi"),
         (RecursionError("deep"), 70, "a bug of homi"),
