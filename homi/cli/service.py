@@ -37,12 +37,13 @@ def run(home: str, /) -> int:
 
 
 @click.command()
+@options.as_json
 @click.pass_obj
-def start(home: str, /) -> None:
+def start(home: str, /, *, as_json: bool) -> None:
     """Start the daemon in the background; ready when this returns."""
     root = paths.make_private(paths.state_root(home))
     if (pid := _answering(root)) is not None:
-        output.line(f"already running (pid {pid})")
+        _say_up(pid, fresh=False, as_json=as_json)
         return
     log = _log_file(root)
     seen = log.stat().st_size
@@ -51,8 +52,7 @@ def start(home: str, /) -> None:
     while time.monotonic() < deadline:
         ended = child.poll()
         if (pid := _answering(root)) is not None:
-            what = "started" if pid == child.pid else "already running"
-            output.line(f"{what} (pid {pid})")
+            _say_up(pid, fresh=pid == child.pid, as_json=as_json)
             return
         if ended is not None:
             _show(log, seen)
@@ -66,8 +66,9 @@ def start(home: str, /) -> None:
 
 
 @click.command()
+@options.as_json
 @click.pass_obj
-def stop(home: str, /) -> None:
+def stop(home: str, /, *, as_json: bool) -> None:
     """End the daemon in order, and wait until its process is gone."""
     try:
         with Client(paths.state_root(home)) as client:
@@ -75,14 +76,14 @@ def stop(home: str, /) -> None:
             handle = _handle(pid)
             client.call(Stop(i=1), Done)
     except Absent:
-        output.line("not running")
+        _say_down(0, as_json=as_json)
         return
     if not _gone(pid, handle):
         raise NotReached(
             f"the daemon (pid {pid}) is still there after {STOP_LIMIT:.0f} s",
             hint="it finishes what is in flight; nothing stored is lost",
         )
-    output.line(f"stopped (pid {pid})")
+    _say_down(pid, as_json=as_json)
 
 
 @click.command()
@@ -102,6 +103,22 @@ def status(home: str, /, *, as_json: bool) -> int:
     else:
         output.table(("", ""), _pairs(fields(report)))
     return 0
+
+
+def _say_up(pid: int, *, fresh: bool, as_json: bool) -> None:
+    """A daemon runs; fresh: since this command."""
+    if as_json:
+        output.json_line({"running": True, "fresh": fresh, "pid": pid})
+    else:
+        output.line(f"{'started' if fresh else 'already running'} (pid {pid})")
+
+
+def _say_down(pid: int, *, as_json: bool) -> None:
+    """No daemon runs any more; pid: the one that this command ended, 0 for none."""
+    if as_json:
+        output.json_line({"running": False, "fresh": pid != 0, "pid": pid})
+    else:
+        output.line(f"stopped (pid {pid})" if pid else "not running")
 
 
 class _StartFailed(HomiError):
