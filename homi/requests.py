@@ -1,8 +1,8 @@
 """What may be asked of the daemon: one struct a verb, and who may ask it.
 
 The only schema of the control socket; the client builds these, the control door
-decodes them.  Each caller class decodes only its own union, so that a verb or a
-field above its rights is unknown to it.  homi-protocol(7) is the page.
+decodes them.  Each caller class decodes only its own union, so that nothing above
+its rights is ever built.  homi-protocol(7) is the page.
 """
 
 from enum import StrEnum
