@@ -7,13 +7,13 @@ with the credentials, never believed.  homi-protocol(7) has the rules.
 import msgspec
 
 from homi import ids
-from homi.address import RESERVED, Name, fold
+from homi.address import Name, fold
+from homi.callers import default_name, session_above
 from homi.envelope import MessageId, Msg, Via
 from homi.errors import BadMessage
 from homi.names import Names
 from homi.owners import Owners
 from homi.peers.frame import Message, Tag, clean_name
-from homi.peers.process import alive, ancestors
 from homi.postmaster import Stamp
 from homi.sessions import Session, Sessions
 from homi.strict import check_text
@@ -57,7 +57,7 @@ class Senders:
         said = (None, None) if tag is None else (tag.from_, tag.from_name)
         session = self._sessions.by_pid(pid)
         if session is None:
-            return self._measure(pid, uid, tag, self._above(pid))
+            return self._measure(pid, uid, tag, session_above(pid, self._sessions))
         # The same session says the same in line after line.  A session that changed
         # is another object, so that its old mark is not taken for it.
         key = (pid, uid, *said)
@@ -67,15 +67,6 @@ class Senders:
                 self._known.clear()
             known = self._known[key] = self._measure(pid, uid, tag, session)
         return known
-
-    def _above(self, pid: int) -> Session | None:
-        """The nearest session the process descends from."""
-        for above in ancestors(pid)[1:] if pid > 0 else ():
-            found = self._sessions.by_pid(above)
-            # A pid alone proves nothing: the session may have ended a moment ago.
-            if found is not None and alive(above, found.start):
-                return found
-        return None
 
     def _measure(
         self, pid: int, uid: int, tag: Tag | None, session: Session | None
@@ -101,14 +92,9 @@ class Senders:
         return Mark(self._name(session), via, session)
 
     def _name(self, session: Session) -> Name:
-        """The name it owns, else its own folded; never a reserved one."""
-        owned = self._owners.names_of(session.ref)
-        if len(owned) == 1:
-            return owned[0]
-        name = session.address
-        if name is None or name in RESERVED:
-            return Name(f"session-{session.pid}")
-        return name
+        """The name its mail is from everywhere, else one made of its pid."""
+        name = default_name(session, self._owners)
+        return Name(f"session-{session.pid}") if name is None else name
 
     def _nobody(self, pid: int) -> Name:
         """A name that belongs to no one here."""
