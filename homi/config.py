@@ -38,7 +38,7 @@ PACE_BURST = 20
 PACE_RATE = 0.4  # per second, sender and session
 UNPROVEN_MAX = 40  # per session, over all senders
 SWEEP = 60.0  # s: re-reads what a lost notice would have told
-STOP_DRAIN = 3.0  # s a stop may take to finish what is in flight
+STOP_DRAIN = 1.5  # s each part of a stop may take to finish what is in flight
 CHECKPOINT_IDLE = 1.0  # s without a batch, then the folder alone shall be everything
 
 

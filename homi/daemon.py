@@ -159,6 +159,7 @@ class Daemon:
         self._office.moved = self._courier.recorded
         self._office.socket_for = self._peer.socket_for
         self._office.explain = self._courier.explain
+        self._office.unbound = lambda number: self._peer.unbound.get(number, "")
         self._office.connections = lambda: self._door.connections
         self._office.notes = self._notes
 
@@ -245,9 +246,10 @@ class Daemon:
 
     def _sweep(self) -> None:
         self._sweep_later()
-        self._sessions.rescan()
-        self._pickup.sweep()
-        self._courier.sweep()
+        loop = asyncio.get_running_loop()
+        # Each on its own: what one of them meets must not keep the others from it.
+        for part in (self._sessions.rescan, self._pickup.sweep, self._courier.sweep):
+            loop.call_soon(part)
 
 
 def _registries(settings: Config) -> list[Path]:

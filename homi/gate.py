@@ -46,14 +46,14 @@ def no_room(
         return NotReached(
             f"the mailbox holds {pending} pending envelopes, the limit is"
             f" {QUOTA_PENDING}",
-            hint="its owner must read or drop some (homi queue)",
+            hint="its owner must read or ack some (homi queue)",
             reason="quota",
         )
     if pending_bytes + length > QUOTA_BYTES:
         return NotReached(
             f"the mailbox holds {pending_bytes} pending bytes, the limit is"
             f" {QUOTA_BYTES}",
-            hint="its owner must read or drop some (homi queue)",
+            hint="its owner must read or ack some (homi queue)",
             reason="quota",
         )
     if free < reserve + length:

@@ -61,6 +61,18 @@ class Owners:
             if owner.pid == ref.pid and owner.start == ref.start
         )
 
+    def belongs(self, name: Name, session: Session) -> bool:
+        """Whether the session may decide over the mail of name: it owns it, or it
+        carries the name, nobody owns it and the claim's folder does not shut it out."""
+        owner = self.owner(name)
+        if owner is not None:
+            return (owner.pid, owner.start) == (session.pid, session.start)
+        claim = self._names.get(name)
+        if claim is None:
+            return session.address == name
+        inside = not claim.built_in and _inside(session.cwd, claim.cwd)
+        return inside and session.address == name
+
     def take(self, name: str, ref: SessionRef) -> Session:
         """Give the name to that live session while it lives; NoInput (66) if it is
         dead or has no socket.  A person's right: the caller has checked that."""

@@ -12,7 +12,15 @@ from functools import partial
 import msgspec
 
 from homi import gate, ids
-from homi.address import OWNER, POSTMASTER, Address, Device, Name, parse_address
+from homi.address import (
+    OWNER,
+    POSTMASTER,
+    Address,
+    Device,
+    Name,
+    parse_address,
+    show,
+)
 from homi.clock import Clock, rfc3339
 from homi.config import Config
 from homi.envelope import (
@@ -150,7 +158,7 @@ class Postmaster:
     def refuse(self, sub: Submission, error: HomiError) -> None:
         """Answer with error; keep what was refused in quarantine with the reason."""
         reason = error.reason or error.code
-        log.info("%s to=%s status=refused (%s)", sub.head.id, sub.to, error.text)
+        log.info("%s to=%s status=refused (%s)", sub.head.id, show(sub.to), error.text)
         if reason != "disk":
             # A full mailbox or disk must not be filled further by what it refuses.
             kept = b"" if reason == "quota" else sub.msg
@@ -163,7 +171,13 @@ class Postmaster:
         sub.done(Result(sub.head.id, kept=False, rung=Rung.REFUSED, error=error))
 
     def tell(
-        self, sender: str, about: MessageId, kind: Kind, step: str, text: str
+        self,
+        sender: str,
+        about: MessageId,
+        kind: Kind,
+        step: str,
+        text: str,
+        done: Callable[[Result], None] | None = None,
     ) -> None:
         """Tell a sender what became of its message; once per step, by the id.
 
@@ -182,8 +196,20 @@ class Postmaster:
             auto=True,
         )
         self.accept(
-            Submission(head, encode(head), Stamp(Via(door="homi")), to, _ignore)
+            Submission(head, encode(head), Stamp(Via(door="homi")), to, done or _ignore)
         )
+
+    def holds(self, head: Msg, msg: bytes) -> bool | None:
+        """Whether the mailbox of head.to holds these very bytes under that id already,
+        whoever brought them; None: it had something of that id and is done with it."""
+        claim = self._names.get(head.to)
+        if claim is None:
+            return False
+        box = self._store.mailbox(claim.name)
+        item = box.find(head.id)
+        if item is None:
+            return None if box.seq_of(head.id) is not None else False
+        return bytes(box.read(item).msg) == msg
 
     def _reachable(self, sender: str) -> Name:
         """The sender's own mailbox where it has one, else the postmaster's."""

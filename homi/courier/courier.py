@@ -29,7 +29,7 @@ log = logging.getLogger("homi.courier")
 
 RESTART_FIRST = 1.0  # s before a drain that failed is tried again
 RESTART_MAX = 60.0  # s
-CANCEL_LIMIT = 1.0  # s for cancelled tasks to end
+CANCEL_LIMIT = 0.5  # s for cancelled tasks to end
 OUTLIVE_FIRST = 0.25  # s until a process is looked at that outlives its record
 
 Shown = tuple[Rung, Reason | None, float | None]  # rung, reason, until (wall seconds)

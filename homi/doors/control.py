@@ -31,7 +31,7 @@ from homi.errors import (
     Usage,
     VersionMismatch,
 )
-from homi.paths import check_private
+from homi.paths import make_private
 from homi.peers.credentials import peer_credentials
 from homi.requests import PROTOCOL, VERBS, CallerClass, Failure, Hello, Request, Welcome
 
@@ -91,7 +91,7 @@ class Connection:
                 VersionMismatch(
                     f"{request.software} speaks protocol {request.v}, the daemon"
                     f" (homi {__version__}) {PROTOCOL}",
-                    hint="homi restart, after an upgrade",
+                    hint="homi stop, then homi start, with the newer homi",
                 ),
             )
             self._wire.close()
@@ -127,7 +127,7 @@ class Connection:
         elif glance.verb in _ABOVE[self._caller.caller]:
             failure = NotAllowed(
                 f"{glance.verb} is not for a {self._caller.caller}",
-                hint="homi(1) says who may do what",
+                hint="homi-address(7) says who may do what",
             )
         else:
             failure = Usage(f"request not understood: {text}")
@@ -202,7 +202,7 @@ class ControlDoor:
         """Bind and listen; CannotCreate (73) where that cannot be."""
         self._loop = asyncio.get_running_loop()
         self._outbox = Outbox(self._loop)
-        check_private(self._path.parent)
+        make_private(self._path.parent)
         self._entrance = Entrance(self._loop, self._admit, self._full)
         path = os.fspath(self._path)
         self._listener = self._entrance.open(0, path)

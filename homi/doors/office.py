@@ -61,6 +61,7 @@ class Office:
         self.findings: list[str] = []
         self.stop: Callable[[], None] = _nothing
         self.socket_for: Callable[[str], str] = str
+        self.unbound: Callable[[int], str] = _bound
         self.connections: Callable[[], int] = int
         self.notes: Callable[[], dict[str, str]] = dict
         self.explain: Callable[[Name, Item], Shown] = _as_recorded
@@ -205,6 +206,11 @@ def session_row(session: Session) -> SessionRow:
 def _as_recorded(_name: Name, item: Item) -> Shown:
     """What the ledger alone tells; the courier knows more."""
     return item.rung, item.reason, item.until
+
+
+def _bound(_number: int) -> str:
+    """Every socket could be bound, as far as anybody told."""
+    return ""
 
 
 def _nothing() -> None:

@@ -42,7 +42,7 @@ from homi.store.quarantine import Quarantine
 log = logging.getLogger("homi.peer")
 
 PLANTED_A_TURN = 32
-DRAIN = 2.0  # s a stop waits for commits in flight
+DRAIN = 1.0  # s a stop waits for commits in flight
 # Connections under which resting listeners are woken: not at each one that goes.
 ROOM = PEER_CONNECTIONS * 3 // 4
 

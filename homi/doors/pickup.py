@@ -8,14 +8,14 @@ import asyncio
 import logging
 import os
 import stat
+from functools import partial
 from pathlib import Path
 
-from homi import inotify
 from homi.address import OWNER, RESERVED, is_name, show
 from homi.config import LINE_MAX_ALONE
-from homi.envelope import Kind, MessageId, Msg, Via
+from homi.envelope import Kind, Msg, Via
 from homi.errors import BadMessage, HomiError, NoSuchName, NotReached, StorageFailed
-from homi.inotify import Inotify
+from homi.folders import FolderWatch
 from homi.names import Names
 from homi.paths import make_private
 from homi.postmaster import Postmaster, Result, Stamp, Submission
@@ -44,21 +44,18 @@ class PickupDoor:
         self._postmaster = postmaster
         self._quarantine = quarantine
         self._busy: set[Path] = set()
-        self._inotify: Inotify | None = None
+        folder = os.fspath(root / pickup.FOLDER)
+        self._watch = FolderWatch([folder], lambda _folder, _names: self.sweep())
 
     def start(self) -> None:
         """Take what is there, and watch for what comes in beside the socket."""
-        folder = os.fspath(make_private(self._root / pickup.FOLDER))
-        if inotify.available():
-            self._watch(folder)
+        make_private(self._root / pickup.FOLDER)
+        self._watch.attach(asyncio.get_running_loop())
         self.sweep()
 
     def stop(self) -> None:
         """Take no more; files stay for the next start."""
-        if self._inotify is not None:
-            asyncio.get_running_loop().remove_reader(self._inotify.fd)
-            self._inotify.close()
-            self._inotify = None
+        self._watch.detach()
 
     def sweep(self) -> None:
         """Take every whole file that is not under way already."""
@@ -73,25 +70,6 @@ class PickupDoor:
             else:
                 self._set_aside(path, spooled.text)
 
-    def _watch(self, folder: str) -> None:
-        """Be told of new files; where no notices are to be had the sweep finds them."""
-        try:
-            self._inotify = Inotify()
-            self._inotify.add(folder, inotify.MOVED_TO | inotify.CREATE)
-        except OSError as error:
-            log.warning("no notices of pickup/, looked at each sweep: %s", error)
-            if self._inotify is not None:
-                self._inotify.close()
-                self._inotify = None
-            return
-        asyncio.get_running_loop().add_reader(self._inotify.fd, self._noticed)
-
-    def _noticed(self) -> None:
-        """Something was put into the folder."""
-        if self._inotify is not None:
-            self._inotify.read()
-            self.sweep()
-
     def _take(self, path: Path, spooled: pickup.Spooled) -> None:
         """Submit one file's message as a service's, unverified."""
         raw = bytes(spooled.msg)
@@ -100,8 +78,21 @@ class PickupDoor:
         except BadMessage as error:
             self._set_aside(path, error.text)
             return
+        # A client that lost its answer and then its daemon left the same message
+        # here; this door cannot prove the session it came from, so the key of the
+        # first copy is another.
+        held = self._postmaster.holds(head, raw)
+        if held:
+            log.info("%s was stored already", head.id)
+            self._busy.discard(path)
+            pickup.done(path)
+            return
         via = Via(
-            door="pickup", uid=spooled.uid, pid=spooled.pid, session=spooled.session
+            door="pickup",
+            uid=spooled.uid,
+            pid=spooled.pid,
+            session=spooled.session,
+            repeat=held is None,
         )
 
         def done(result: Result) -> None:
@@ -137,9 +128,10 @@ class PickupDoor:
         if error is not None:
             text = f"Your message {head.id} to {head.to} was refused: {error.text}."
             self._postmaster.tell(
-                head.from_, MessageId(head.id), Kind.MAIL, "refused", text
+                head.from_, head.id, Kind.MAIL, "refused", text, partial(_told, path)
             )
-        pickup.done(path)
+        else:
+            pickup.done(path)
 
     def _set_aside(self, path: Path, why: str) -> None:
         """Keep an unusable file where a person finds it, with the reason."""
@@ -155,6 +147,12 @@ class PickupDoor:
         self._quarantine.refuse("unreadable", data, {"path": path.name, "text": why})
         pickup.done(path)
         self._busy.discard(path)
+
+
+def _told(path: Path, notice: Result) -> None:
+    """The sender knows of the refusal: the file may go.  Else the next look tries."""
+    if notice.kept:
+        pickup.done(path)
 
 
 def _content(path: Path) -> bytes:

@@ -14,6 +14,7 @@ from homi.doors.answers import Answer, Reply, Tally, not_reached, reached, repor
 from homi.doors.office import Office
 from homi.envelope import LADDER, LedgerLine, MessageId, Msg, Rung, Via
 from homi.errors import (
+    CannotCreate,
     HomiError,
     NoInput,
     NoSuchName,
@@ -215,6 +216,8 @@ class Verbs:
         claim, fresh = self._office.names.claim(name, request.cwd, self._clock.wall())
         if request.take:
             self._office.take(name)
+        if why := self._office.unbound(claim.number):
+            raise CannotCreate(f"{name} is claimed, but its socket cannot be: {why}")
         owner = self._office.owners.owner(name)
         reply(
             request.i,
@@ -260,12 +263,9 @@ class Verbs:
     # ---- whose ----
 
     def _owns(self, name: Name) -> bool:
-        """Whether the calling session has this name now."""
+        """Whether the calling session may decide over this name's mail now."""
         session = self.caller.session
-        return session is not None and (
-            name == self.caller.name
-            or name in self._office.owners.names_of(session.ref)
-        )
+        return session is not None and self._office.owners.belongs(name, session)
 
     def _mailbox(self, given: str) -> Name:
         """The local mailbox of an address."""

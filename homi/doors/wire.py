@@ -107,7 +107,7 @@ class LineProtocol(asyncio.Protocol):
         lines = data.split(b"\n")
         rest = lines.pop()
         for line in lines:
-            if line:
+            if line and not self._closing:
                 self._handler.line(line)
         if rest:
             self._gather(rest)
@@ -121,7 +121,6 @@ class LineProtocol(asyncio.Protocol):
             limit = LINE_MAX_ALONE
         if self._gathered > limit:
             length, self._parts = self._gathered, []
-            self._closing = True
             self._handler.overlong(length)
             self.close()
 
@@ -151,7 +150,8 @@ class LineProtocol(asyncio.Protocol):
             transport.write(data)
 
     def close(self) -> None:
-        """End after what is queued was written."""
+        """End after what is queued was written; nothing more is read."""
+        self._closing = True
         self.flush()
         if self._transport is not None:
             self._transport.close()

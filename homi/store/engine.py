@@ -22,7 +22,7 @@ SLOW_SYNC = 0.001  # s
 LINGER = 0.3  # of the mean sync
 RETRY_FIRST = 0.1  # s until the next try to reopen, doubled up to
 RETRY_MAX = 5.0
-JOIN = 1.0  # s for a thread that has nothing left to do
+JOIN = 0.5  # s for a thread that has nothing left to do
 
 
 class Engine:
@@ -70,8 +70,9 @@ class Engine:
         if not self._soon and not self._busy:
             self._poke()
 
-    async def stop(self, patience: float) -> None:
-        """Finish what was taken and leave the ring empty; give up after patience."""
+    async def stop(self, patience: float) -> bool:
+        """Finish what was taken and leave the ring empty; give up after patience.
+        False: a thread still works, and the files must stay open under it."""
         self._rest = self._loop.create_future()
         self._poke()
         try:
@@ -83,8 +84,8 @@ class Engine:
             for timer in (self._linger, self._idle, self._retry):
                 if timer is not None:
                     timer.cancel()
-            self._commits.stop(JOIN)
-            self._syncs.stop(JOIN)
+            ended = [worker.stop(JOIN) for worker in (self._commits, self._syncs)]
+        return all(ended)
 
     # ---- gathering ----
 

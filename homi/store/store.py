@@ -88,14 +88,18 @@ class DiskStore:
         if self._stopped:
             return
         self._stopped = True
+        # A disk that hangs in a sync keeps its thread: closing files or the lock
+        # under it could make two writers.  The end of the process frees both.
+        idle = self._engine is None
         try:
             if self._engine is not None:
-                await self._engine.stop(STOP_DRAIN)
+                idle = await self._engine.stop(STOP_DRAIN)
             if self._committer.checkpoint.at_rest and not self._committer.closed:
                 self._boots.end()
         finally:
-            self._committer.close()
-            self._lock.release()
+            if idle:
+                self._committer.close()
+                self._lock.release()
 
     # ---- the contract ----
 

@@ -30,10 +30,12 @@ class Worker:
         """Do work in the thread, then done(its result, what it raised) on the loop."""
         self._jobs.put((work, done))
 
-    def stop(self, patience: float) -> None:
-        """Let the thread end behind what it was given; wait for it so many seconds."""
+    def stop(self, patience: float) -> bool:
+        """Let the thread end behind what it was given; wait for it so many seconds.
+        Whether it has ended."""
         self._jobs.put(None)
         self._thread.join(patience)
+        return not self._thread.is_alive()
 
     def _run(self) -> None:
         """The thread."""

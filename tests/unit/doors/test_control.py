@@ -20,6 +20,7 @@ from homi.doors.control import ControlDoor
 from homi.doors.office import Office
 from homi.doors.verbs import Verbs
 from homi.envelope import Reason, Rung
+from homi.errors import BadConfig
 from homi.names import Names, State
 from homi.owners import Owners
 from homi.postmaster import Postmaster
@@ -161,6 +162,22 @@ def test_the_socket_is_private_from_its_first_moment(
         assert house.path.stat().st_mode & 0o777 == 0o600
 
     run(scenario)
+
+
+def test_the_folder_of_the_socket_is_made_private(tmp_path: Path) -> None:
+    """A root too deep for a socket puts it into a runtime folder nobody made yet."""
+
+    async def main() -> None:
+        folder = tmp_path / "run" / "homi"
+        door = ControlDoor(folder / "abc.sock", "mini", lambda _pid, _uid: None)  # type: ignore[arg-type,return-value]
+        door.start()
+        assert folder.stat().st_mode & 0o777 == 0o700
+        door.close()
+        folder.chmod(0o755)
+        with pytest.raises(BadConfig):
+            door.start()
+
+    asyncio.run(main())
 
 
 def test_a_message_is_stored_and_answered_by_its_index(

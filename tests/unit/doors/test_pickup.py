@@ -12,9 +12,11 @@ import pytest
 from homi import ids
 from homi.address import Name
 from homi.doors.pickup import PickupDoor
-from homi.envelope import MessageId, Msg, encode
+from homi.envelope import MessageId, Msg, Via, encode
 from homi.errors import StorageFailed
+from homi.postmaster import Stamp, Submission
 from homi.store import pickup
+from homi.strict import parse_msg
 from tests.unit.doors.peer_kit import House
 
 AT = "2026-11-30T01:02:03.456Z"
@@ -154,6 +156,37 @@ def test_a_refusal_for_good_comes_back_as_mail(spool: Spool) -> None:
     assert spool.kept("bob") == 1
 
 
+def test_the_file_of_a_refused_message_goes_with_the_notice_only(spool: Spool) -> None:
+    """Else nobody would ever hear of it: the notice is the last copy of the fact."""
+    path = spool.leave(to="nobody")
+    spool.store.fail_next = 1
+    asyncio.run(spool.intake())
+    assert path.exists()
+    asyncio.run(spool.intake())
+    assert not path.exists()
+    assert spool.kept("bob") == 1
+
+
+def test_what_another_door_stored_is_not_stored_again(spool: Spool) -> None:
+    """A client that lost its answer, then its daemon, left the same bytes here."""
+    path = spool.leave()
+    (_, spooled) = pickup.scan(spool.home)[0]
+    assert isinstance(spooled, pickup.Spooled)
+    spool.leave()
+
+    async def scenario() -> None:
+        raw = bytes(spooled.msg)
+        head = parse_msg(raw)
+        stamp = Stamp(Via(door="control", session="s", verified=True))
+        spool.postmaster.accept(Submission(head, raw, stamp, "ada", lambda _: None))
+        await asyncio.sleep(0)
+        await spool.intake()
+
+    asyncio.run(scenario())
+    assert spool.kept("ada") == 2  # the one of both doors, and the other one
+    assert not path.exists()
+
+
 @pytest.mark.parametrize(
     ("sender", "session", "taken"),
     [
@@ -183,7 +216,7 @@ def test_without_notices_the_sweep_finds_what_comes(
     def none_left() -> None:
         raise OSError(24, "Too many open files")
 
-    monkeypatch.setattr("homi.doors.pickup.Inotify", none_left)
+    monkeypatch.setattr("homi.inotify.Inotify", none_left)
 
     async def scenario() -> None:
         spool.pickup.start()

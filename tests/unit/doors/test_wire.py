@@ -113,3 +113,25 @@ def test_a_lost_connection_frees_the_big_place_and_tells_once() -> None:
         await asyncio.sleep(0)
 
     asyncio.run(main())
+
+
+def test_nothing_more_is_read_once_a_connection_is_closed() -> None:
+    """A refused hello must not be followed by the requests behind it."""
+
+    async def main() -> None:
+        wire, taker, transport, _ = made(asyncio.get_running_loop())
+        took = taker.line
+
+        def last(line: bytes) -> None:
+            took(line)
+            wire.answer(b"no\n")
+            wire.close()
+
+        taker.line = last  # type: ignore[method-assign]
+        wire.data_received(b"one\ntwo\n")
+        wire.data_received(b"three\n")
+        assert taker.lines == [b"one"]
+        assert transport.writes == [b"no\n"]
+        assert transport.closed
+
+    asyncio.run(main())

@@ -244,3 +244,34 @@ def test_prefixes_of_one_another_are_different_names(
     scene.look()
     assert (scene.pid("ada"), scene.pid("ada-2")) == (None, pid)
     assert os.getpid() not in scene.sessions.live
+
+
+def test_only_who_owns_a_name_or_alone_carries_it_decides_over_its_mail(
+    registry: Registry, tmp_path: Path
+) -> None:
+    """A namesake elsewhere, or a second one, must not end another's mail."""
+    scene = Scene(registry, tmp_path)
+    work = tmp_path / "work"
+    work.mkdir()
+    scene.names.claim("ada", str(work), NOW)
+    pids = {
+        "elsewhere": registry.session("ada", cwd="/"),
+        "hook": registry.session("ada", cwd=str(work), messagingSocketPath=None),
+        "other": registry.session("bob"),
+    }
+    scene.look()
+
+    def decides(who: str, name: str = "ada") -> bool:
+        session = scene.sessions.by_pid(pids[who])
+        assert session is not None
+        return scene.owners.belongs(Name(name), session)
+
+    assert not decides("elsewhere")
+    assert decides("hook")  # nothing can be handed to it, it reads by itself
+    assert not decides("other")
+    assert decides("other", "bob")  # its own name, which nobody claimed
+    assert not decides("other", "owner")
+    pids["owner"] = registry.session("ada", cwd=str(work))
+    scene.look()
+    assert decides("owner")
+    assert not decides("hook")
