@@ -50,7 +50,8 @@ def inbox(home: str, /, name: str | None, *, as_json: bool) -> None:
     mail = Mail(paths.state_root(home))
     me, client = connect(mail.root)
     place = mail.place(name or me.need("inbox"))
-    show_rows(explained(pending(mail, [place]), client), as_json=as_json, named=False)
+    rows = explained(pending(mail, [place]), client)
+    show_rows(rows, as_json=as_json, empty=f"no pending mail for {place}")
 
 
 @click.command()
@@ -61,7 +62,8 @@ def queue(home: str, /, *, as_json: bool) -> None:
     mail = Mail(paths.state_root(home))
     _, client = connect(mail.root)
     rows = explained(pending(mail, mail.mailboxes()), client)
-    show_rows(rows + _spooled(mail), as_json=as_json, named=True)
+    rows += _spooled(mail)
+    show_rows(rows, as_json=as_json, named=True, empty="no pending mail on this device")
 
 
 def pending(
@@ -94,7 +96,9 @@ def explained(rows: list[Row], client: Client | None) -> list[Row]:
     ]
 
 
-def show_rows(rows: list[Row], *, as_json: bool, named: bool) -> None:
+def show_rows(
+    rows: list[Row], *, as_json: bool, named: bool = False, empty: str = ""
+) -> None:
     """Print rows of pending mail; named: with the mailbox of each in front."""
     if as_json:
         for row in rows:
@@ -107,7 +111,7 @@ def show_rows(rows: list[Row], *, as_json: bool, named: bool) -> None:
     table = [_cells(row, shown[row.id]) for row in rows]
     if named:
         table = [(row.name, *cells) for row, cells in zip(rows, table, strict=True)]
-    output.table(("NAME", *COLUMNS) if named else COLUMNS, table)
+    output.table(("NAME", *COLUMNS) if named else COLUMNS, table, empty=empty)
 
 
 def _row(name: Name, item: Item) -> Row:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from homi import render
 from homi.cli.fast import load
 from homi.clock import parse_rfc3339
+from homi.errors import StorageFailed
 from homi.render import Cell
 from homi.store.lines import Finding
 
@@ -36,10 +37,16 @@ def line(text: str) -> None:
 
 def raw(data: bytes) -> None:
     """Bytes of result as they are, flushed: what returns here was written."""
-    if sys.stdout is not None:
+    if sys.stdout is None:
+        return
+    try:
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise StorageFailed(f"cannot write the result: {error.strerror}") from None
 
 
 def note(text: str) -> None:
@@ -58,9 +65,17 @@ def json_line(value: object) -> None:
     line(render.json_line(value, plain=terminal()))
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> None:
-    """Aligned under a head on a terminal; elsewhere tabbed lines without one."""
-    if terminal():
-        load("homi.cli.screen", "draw", columns, rows)
+def table(
+    columns: Sequence[str], rows: Sequence[Sequence[Cell]], *, empty: str = ""
+) -> None:
+    """Aligned under a head on a terminal; elsewhere tabbed lines without one.
+
+    A person who would see a head and nothing under it is told empty instead.
+    """
+    if not terminal():
+        if rows:
+            line("\n".join(render.tabbed(row) for row in rows))
     elif rows:
-        line("\n".join(render.tabbed(row) for row in rows))
+        load("homi.cli.screen", "draw", columns, rows)
+    elif empty:
+        note(empty)

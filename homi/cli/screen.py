@@ -1,34 +1,40 @@
 """Aligned tables on a terminal; the only home of rich.
 
-Imported when a table is to be drawn, never before.  NO_COLOR is honoured by rich.
+Imported when a table is to be drawn, never before.  Owns the widths: a character
+that fills two places of the terminal is counted as two.
 """
 
 from collections.abc import Sequence
 
-from rich import box
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+from rich.cells import cell_len
 
 from homi import render
+from homi.cli import output
 from homi.render import Cell
+
+GAP = "  "  # between two columns
 
 
 def draw(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> int:
     """Draw rows under their columns; 0."""
-    # A terminal wraps what is too long for it; rich would cut it, ids too.
-    console = Console(width=10_000, highlight=False, markup=False, emoji=False)
-    table = Table(
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        show_edge=False,
-        show_header=any(columns),
-        header_style="",
-    )
-    for column in columns:
-        table.add_column(column, no_wrap=True)
-    for row in rows:
-        # Text, never markup: a name or a reason is no command to the console.
-        table.add_row(*(Text(render.cell(value)) for value in row))
-    console.print(table)
+    output.line(aligned(columns, rows))
     return 0
+
+
+def aligned(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
+    """The lines of rows under their columns, none with blanks at its end.
+
+    Nothing is cut: a terminal wraps what is too long for it, ids stay whole.
+    """
+    cells = [[render.cell(value) for value in row] for row in rows]
+    if any(columns):
+        cells.insert(0, list(columns))
+    widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
+    lines = (
+        GAP.join(
+            text + " " * (width - cell_len(text))
+            for text, width in zip(row, widths, strict=True)
+        )
+        for row in cells
+    )
+    return "\n".join(line.rstrip() for line in lines)

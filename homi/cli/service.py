@@ -224,5 +224,10 @@ def _pairs(known: dict[str, object]) -> list[tuple[Cell, Cell]]:
     rows: list[tuple[Cell, Cell]] = []
     for key, value in known.items():
         values = value if isinstance(value, list) else [value]
-        rows += [(key, str(one)) for one in values]
+        rows += [(key, _word(one)) for one in values]
     return rows
+
+
+def _word(value: object) -> str:
+    """A value as a person says it."""
+    return ("no", "yes")[value] if isinstance(value, bool) else str(value)

@@ -43,7 +43,7 @@ def wait(
     ask = Wait(i=1, name=place, after=after or 0)
     found, client = _wait(mail, client, ask, timeout)
     rows = pending(mail, [mail.place(found.name)], frozenset(found.ids))
-    show_rows(explained(rows, client), as_json=as_json, named=False)
+    show_rows(explained(rows, client), as_json=as_json)
 
 
 def _wait(
