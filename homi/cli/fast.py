@@ -5,6 +5,7 @@ shown and the one late import.  What is not plain goes to click.  Imports nothin
 that could wait: no json, socket, re, hashlib, typing.  homi-send(1) is the page.
 """
 
+import _signal  # type: ignore[import-not-found]  # of C: signal would wait for enum
 import os
 import sys
 
@@ -29,8 +30,16 @@ OPTIONS: tuple[Option, ...] = (
 
 
 def main() -> None:
-    """Run the command line of this process and end it with its exit status."""
-    sys.exit(guarded(sys.argv[1:]))
+    """Run the command line of this process and end it with its exit status.
+
+    After Ctrl-C it dies of the signal: a shell shows 130 for that and ends its loop,
+    which it would go on with if this had merely exited so.
+    """
+    status = guarded(sys.argv[1:])
+    if status == Interrupted.exit_status:
+        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
+        os.kill(os.getpid(), _signal.SIGINT)
+    sys.exit(status)
 
 
 def guarded(args: list[str]) -> int:
@@ -49,7 +58,7 @@ def guarded(args: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
     except OSError as error:
-        return complain(StorageFailed(str(error)))
+        return complain(StorageFailed(_said(error)))
     except UnicodeEncodeError:
         # Only what came with the command line can hold half a character.
         return complain(Usage("an argument or variable is not UTF-8"))
@@ -69,6 +78,12 @@ def complain(error: HomiError) -> int:
         plain = line if line.isprintable() else ascii(line)[1:-1]
         print(f"homi: {plain}", file=sys.stderr, flush=True)
     return error.exit_status
+
+
+def _said(error: OSError) -> str:
+    """What the system says, and of which file."""
+    said = error.strerror or str(error)
+    return said if error.filename is None else f"{error.filename}: {said}"
 
 
 def run(args: list[str]) -> int:

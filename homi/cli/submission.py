@@ -89,6 +89,10 @@ def deliver(plan: Plan, path: str) -> int:
             report |= _await(plan, path, str(report["to"]))
         except NotReached as error:
             failure = error
+        except KeyboardInterrupt:
+            # Who tires of waiting must still learn that it is stored, and its id.
+            announce(plan, report)
+            raise
     announce(plan, report)
     if failure is not None:
         raise failure
@@ -106,7 +110,15 @@ def announce(plan: Plan, report: Json) -> None:
         line = f"{report['rung']} {shown} to {report['to']}"
         if report["duplicate"]:
             line += " (already)"
-    print(line, flush=True)
+    try:
+        print(line, flush=True)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise StorageFailed(
+            f"cannot write the result: {error.strerror}",
+            hint=f"{plan.id} is {report['rung']}; do not send it again",
+        ) from None
 
 
 def read_text(plan: Plan) -> str:
@@ -121,7 +133,7 @@ def read_text(plan: Plan) -> str:
         except OSError as error:
             raise NoInput(f"cannot read {plan.file}: {error.strerror}") from None
     elif plan.file or plan.text in (None, "-"):
-        data = _read(0)
+        data = _read_stdin()
         if not data and not plan.file and plan.text is None:
             raise Usage("no text", hint="homi send NAME TEXT, or the text on stdin")
     else:
@@ -138,6 +150,16 @@ def compose(plan: Plan, sender: str) -> str:
     if plan.reply_to:
         fields.append(f'"kind":"reply","reply_to":{quote(plan.reply_to)}')
     return "{" + ",".join(fields) + "}"
+
+
+def _read_stdin() -> bytes:
+    """All of standard input; a person who is to type it is told how it ends."""
+    try:
+        if os.isatty(0) and sys.stderr is not None:
+            print("homi: type the text; Ctrl-D ends it", file=sys.stderr, flush=True)
+        return _read(0)
+    except OSError as error:
+        raise NoInput(f"cannot read standard input: {error.strerror}") from None
 
 
 def _read(fd: int) -> bytes:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -307,8 +308,8 @@ def test_a_closed_stdout_and_stderr_are_no_failure(tmp_path: Path) -> None:
     assert len(daemon.requests("send")) == 1
 
 
-def test_ctrl_c_ends_with_130_and_no_traceback(tmp_path: Path) -> None:
-    """A person who gives up is told nothing he does not know."""
+def test_ctrl_c_dies_of_the_signal_without_a_traceback(tmp_path: Path) -> None:
+    """A shell shows 130 for that, and ends the loop it is in."""
     with FakeDaemon(tmp_path / "s", send=lambda _request: SILENCE) as daemon:
         process = subprocess.Popen(
             [sys.executable, "-m", "homi", "send", "ada", "hello"],
@@ -318,7 +319,83 @@ def test_ctrl_c_ends_with_130_and_no_traceback(tmp_path: Path) -> None:
         until(lambda: daemon.requests("send"), "the message was sent")
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=30)
-    assert (process.returncode, err) == (130, b"")
+    assert (process.returncode, err) == (-signal.SIGINT, b"")
+
+
+def test_ctrl_c_in_a_wait_for_a_rung_still_tells_what_is_stored(tmp_path: Path) -> None:
+    """Who gives up waiting must not send it again for want of an id."""
+    with FakeDaemon(tmp_path / "s", **{"await": lambda _: SILENCE}) as daemon:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "homi", "send", "ada", "x", "--wait-for", "seen"],
+            stdout=subprocess.PIPE,
+            env=environment(tmp_path),
+        )
+        until(lambda: daemon.requests("await"), "it waits")
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=30)
+    sent = daemon.requests("send")[0]["msg"]["id"]
+    assert (process.returncode, out) == (
+        -signal.SIGINT,
+        f"stored {sent} to ada\n".encode(),
+    )
+
+
+def test_a_result_that_cannot_be_written_does_not_ask_for_a_second_send(
+    tmp_path: Path,
+) -> None:
+    """The message is stored, only the word of it is lost."""
+    with FakeDaemon(tmp_path / "s") as daemon, open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "homi", "send", "ada", "hello"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env=environment(tmp_path),
+            timeout=60,
+            check=False,
+        )
+    sent = daemon.requests("send")[0]["msg"]["id"]
+    assert done.returncode == 74
+    assert done.stderr.decode().splitlines() == [
+        "homi: cannot write the result: No space left on device",
+        f"homi: hint: {sent} is stored; do not send it again",
+    ]
+
+
+def test_who_is_to_type_the_text_is_told_so(tmp_path: Path) -> None:
+    """A command that waits in silence looks broken; a pipe gets no remark."""
+    ours, theirs = pty.openpty()
+    with FakeDaemon(tmp_path / "s") as daemon:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "homi", "send", "ada"],
+            stdin=theirs,
+            stderr=subprocess.PIPE,
+            env=environment(tmp_path),
+        )
+        os.close(theirs)
+        os.write(ours, b"hello\n\x04")
+        _, err = process.communicate(timeout=30)
+        os.close(ours)
+        assert homi(tmp_path, "send", "ada", given=b"hello").stderr == b""
+    assert (process.returncode, err) == (0, b"homi: type the text; Ctrl-D ends it\n")
+    assert [one["msg"]["text"] for one in daemon.requests("send")] == [
+        "hello\n",
+        "hello",
+    ]
+
+
+def test_a_closed_standard_input_is_no_fault_of_the_disk(tmp_path: Path) -> None:
+    """66, as for any other file; nothing was sent."""
+    with FakeDaemon(tmp_path / "s") as daemon:
+        done = subprocess.run(
+            ["sh", "-c", '"$0" -m homi send ada - <&-', sys.executable],
+            stderr=subprocess.PIPE,
+            env=environment(tmp_path),
+            timeout=60,
+            check=False,
+        )
+    assert not daemon.requests("send")
+    assert done.returncode == 66
+    assert done.stderr == b"homi: cannot read standard input: Bad file descriptor\n"
 
 
 # ---- without a daemon ----
