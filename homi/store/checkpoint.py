@@ -7,6 +7,8 @@ sync_dirty() runs in a second thread and touches journals and folders only; all
 else belongs to the committer, between two batches.
 """
 
+import errno
+
 from homi.store.disk import READ
 from homi.store.fault import Hook
 from homi.store.journal import Journal, Journals
@@ -77,11 +79,12 @@ class Checkpoint:
         trouble = ""
         created = set()
         for journal in sorted(self.dirty[half], key=lambda dirty: dirty.name):
+            least = journal.end  # before a look at the file: the committer goes on
             try:
-                self._sync(journal)
-            except FileNotFoundError:
-                continue  # its first write failed: whatever it owes is owed elsewhere
+                self._sync(journal, least)
             except OSError as error:
+                if not least and isinstance(error, FileNotFoundError):
+                    continue  # its first write failed: what it owes is owed elsewhere
                 journal.lead = journal.broken = True
                 trouble = f"cannot sync {journal.name}: {error.strerror}"
             if journal.new:
@@ -123,11 +126,17 @@ class Checkpoint:
         self.synced = None
         self.trouble = ""
 
-    def _sync(self, journal: Journal) -> None:
-        """Sync a journal by a descriptor of our own: the committer may close its."""
+    def _sync(self, journal: Journal, least: int) -> None:
+        """Sync a journal by a descriptor of our own: the committer may close its.
+
+        What stands at its path must have at least so many bytes: the lines may have
+        gone into a file that another hand has moved away.
+        """
         disk = self._journals.disk
         fd = disk.open(journal.path, READ)
         try:
+            if disk.size(fd) < least:
+                raise OSError(errno.EIO, "another hand has cut it")
             disk.sync(fd)
         finally:
             disk.close(fd)

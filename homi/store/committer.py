@@ -185,6 +185,7 @@ class Committer:
     def _make_good(self, journal: Journal, records: Records, result: Reopened) -> None:
         """Repair and sync one journal, and follow the lines that moved."""
         wanted = records.get(journal.name, {})
+        self.journals.forget(journal)
         if not wanted and not self.journals.disk.exists(journal.path):
             return
         repaired = repair(self.journals, journal, wanted, self._keep, self._hook)

@@ -4,6 +4,7 @@ Owns the bytes of a journal, its end, its last sequence, and the promise in
 append().  Knows nothing of mail.  homi-mailbox(5) is the format.
 """
 
+import errno
 import os
 import re
 from collections import OrderedDict
@@ -105,6 +106,11 @@ class Journals:
         written stands at the end, and the next line leads with a line feed.
         """
         fd = self.fd(journal)
+        if (size := self.disk.size(fd)) != journal.end:
+            if size < journal.end:
+                # Lines we answered for are gone: the ring may still hold them.
+                raise OSError(errno.EIO, "another hand has cut it")
+            journal.end, journal.lead = size, True
         if journal.lead and journal.end:
             # A stump in front, of a crash or a failed write, must not spoil this line.
             data = b"\n" + data
@@ -213,6 +219,15 @@ class Journals:
             self.disk.close(journal.fd)
             journal.fd = -1
         self._open.clear()
+
+    def forget(self, journal: Journal) -> None:
+        """Believe nothing of the file: the next call opens what stands at its path."""
+        if journal.fd >= 0:
+            del self._open[journal]
+            self.disk.close(journal.fd)
+        journal.fd = -1
+        journal.end = 0
+        journal.lead = True
 
     def fd(self, journal: Journal) -> int:
         """The open file, made with its folders if it is missing."""

@@ -66,7 +66,7 @@ def _append_unled(self: Journals, journal: Journal, data: bytes) -> int:
     return _append(self, journal, data)
 
 
-def _sync_no_journal(self: Checkpoint, journal: Journal) -> None:
+def _sync_no_journal(self: Checkpoint, journal: Journal, least: int) -> None:
     """Checkpoint._sync: the half is freed and its journals are not synced."""
 
 
