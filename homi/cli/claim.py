@@ -26,7 +26,12 @@ COLUMNS = ("NAME", "OWNER", "STATE", "PENDING", "OLDEST")
 def claim(
     home: str, /, name: str, cwd: str | None, *, take: bool, as_json: bool
 ) -> None:
-    """Make NAME an address of this device that keeps its mail at any hour."""
+    """Make NAME an address that keeps its mail at any hour.
+
+    \b
+      $ homi claim gds-agent
+      $ homi claim --cwd ~/src/gds gds-agent
+    """
     # The daemon works in a folder of its own: only here is DIR what was meant.
     folder = None if cwd is None else os.path.abspath(cwd)
     with Client(paths.state_root(home)) as client:
@@ -44,7 +49,11 @@ def claim(
 @options.as_json
 @click.pass_obj
 def release(home: str, /, name: str, *, as_json: bool) -> None:
-    """End the claim on NAME; its mailbox stays where it is."""
+    """End the claim on NAME; its mailbox stays where it is.
+
+    \b
+      $ homi release gds-agent
+    """
     with Client(paths.state_root(home)) as client:
         done = client.call(Release(i=1, name=name), Done)
     if as_json:
@@ -52,14 +61,20 @@ def release(home: str, /, name: str, *, as_json: bool) -> None:
         return
     output.line(done.text)
     if done.pending:
-        output.note(f"{done.pending} pending messages stay in its mailbox")
+        what = "message stays" if done.pending == 1 else "messages stay"
+        output.note(f"{done.pending} pending {what} in its mailbox")
 
 
 @click.command()
 @options.as_json
 @click.pass_obj
 def ls(home: str, /, *, as_json: bool) -> None:
-    """List the claimed names, who owns them and what waits for them."""
+    """List the claimed names, who owns them and what waits for them.
+
+    \b
+      $ homi ls
+      $ homi ls | awk -F'\\t' '$4 > 0'    # names that hold mail
+    """
     root = paths.state_root(home)
     try:
         with Client(root) as client:

@@ -46,7 +46,12 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 @options.as_json
 @click.pass_obj
 def inbox(home: str, /, name: str | None, *, as_json: bool) -> None:
-    """List the pending mail of NAME, or your own.  Changes nothing."""
+    """List the pending mail of NAME, or your own; changes nothing.
+
+    \b
+      $ homi inbox
+      $ homi inbox gds-agent
+    """
     mail = Mail(paths.state_root(home))
     me, client = connect(mail.root)
     place = mail.place(name or me.need("inbox"))
@@ -58,7 +63,12 @@ def inbox(home: str, /, name: str | None, *, as_json: bool) -> None:
 @options.as_json
 @click.pass_obj
 def queue(home: str, /, *, as_json: bool) -> None:
-    """List all pending mail of this device, with what it waits for."""
+    """List all pending mail of this device, with what it waits for.
+
+    \b
+      $ homi queue
+      $ homi queue --json | jq -r 'select(.rung == "deferred").id'
+    """
     mail = Mail(paths.state_root(home))
     _, client = connect(mail.root)
     rows = explained(pending(mail, mail.mailboxes()), client)

@@ -8,6 +8,7 @@ import importlib
 import click
 
 from homi import __version__
+from homi.address import nearest, show
 from homi.errors import Interrupted, Usage
 
 # verb -> module; the modules are named after the pages that describe them.
@@ -44,6 +45,18 @@ class Verbs(click.Group):
         command: click.Command = getattr(module, cmd_name)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The verb that args begin with; Usage (64) with the nearest one if none."""
+        if args[0] not in MODULES and not args[0].startswith("-"):
+            near = nearest(args[0], MODULES)
+            raise Usage(
+                f"no such command {show(args[0])}",
+                hint=f"did you mean homi {near}?" if near else "homi --help",
+            )
+        return super().resolve_command(ctx, args)
+
 
 @click.group(
     cls=Verbs,
@@ -54,7 +67,14 @@ class Verbs(click.Group):
 @click.option("--home", metavar="DIR", default="", help="The state root to use.")
 @click.pass_context
 def homi(ctx: click.Context, home: str) -> None:
-    """Durable mail for coding agents: kept first, then handed over."""
+    """Durable mail for coding agents: kept first, then handed over.
+
+    \b
+      $ homi start
+      $ homi claim gds-agent
+      $ homi send gds-agent 'the nightly build is red'
+      $ homi queue
+    """
     ctx.obj = home
 
 
@@ -72,14 +92,25 @@ def run(args: list[str]) -> int:
     except click.Abort:
         raise Interrupted("interrupted") from None
     except click.UsageError as error:
-        raise Usage(_plain(error.format_message()), hint=_hint(error)) from error
+        raise Usage(_plain(error), hint=_hint(error)) from error
 
 
-def _plain(text: str) -> str:
+def _plain(error: click.UsageError) -> str:
     """A message of click's in the form of the house."""
+    if isinstance(error, click.NoSuchOption):
+        return f"no such option {show(error.option_name)}"
+    text = error.format_message()
     return " ".join((text[:1].lower() + text[1:]).split()).removesuffix(".")
 
 
 def _hint(error: click.UsageError) -> str:
-    """Where to read on."""
-    return f"{error.ctx.command_path if error.ctx else 'homi'} --help"
+    """What was likely meant, else where to read on."""
+    command = error.ctx.command_path if error.ctx else "homi"
+    if isinstance(error, click.NoSuchOption) and error.possibilities:
+        return f"did you mean {error.possibilities[0]}?"
+    if command == "homi send":
+        if isinstance(error, click.NoSuchOption):
+            return "a text that begins with - stands behind --"
+        if type(error) is click.UsageError:
+            return "the text is one argument: quote it"
+    return f"{command} --help"

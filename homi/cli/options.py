@@ -8,12 +8,14 @@ from typing import Any
 
 import click
 
+from homi.address import show
 from homi.cli.fast import OPTIONS
 from homi.cli.submission import RUNGS
 
 Command = Callable[..., Any]
 
 SECONDS_MAX = 1_000_000_000  # 31 years: the system takes no timeout of ten times that
+DIGITS_MAX = 15  # of a number: a sequence has no more
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
@@ -39,12 +41,25 @@ def of(verb: str) -> Callable[[Command], Command]:
     return decorate
 
 
-def _type(kind: str) -> click.ParamType[Any] | None:
+def _type(kind: str) -> Any:  # noqa: ANN401 - all that click checks a value by
     """What click checks a value by."""
-    if kind == "seconds":
-        return click.FloatRange(min=0, max=SECONDS_MAX)
-    if kind == "number":
-        return click.IntRange(min=0)
-    if kind == "rung":
-        return click.Choice(RUNGS)
-    return None if kind == "flag" else click.STRING
+    checks = {"seconds": _seconds, "number": _number, "rung": click.Choice(RUNGS)}
+    return None if kind == "flag" else checks.get(kind, click.STRING)
+
+
+def _seconds(text: str) -> float:
+    """text as a span of time that the system takes."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1
+    if not 0 <= seconds <= SECONDS_MAX:
+        raise click.BadParameter(f"{show(text)} is no time from 0 to {SECONDS_MAX} s")
+    return seconds
+
+
+def _number(text: str) -> int:
+    """text as a number that counts something."""
+    if not (text.isascii() and text.isdecimal() and len(text) <= DIGITS_MAX):
+        raise click.BadParameter(f"{show(text)} is no whole number from 0 on")
+    return int(text)

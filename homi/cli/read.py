@@ -22,7 +22,12 @@ from homi.requests import Ack, Acked, CallerClass
 @options.as_json
 @click.pass_obj
 def read(home: str, /, message: str, name: str | None, *, as_json: bool) -> None:
-    """Print the text of the message ID; its owner has then seen it."""
+    """Print the text of the message ID; its owner has then seen it.
+
+    \b
+      $ homi read 7c10
+      $ homi read --name gds-agent 7c10    # in that mailbox and no other
+    """
     mail = Mail(paths.state_root(home))
     me, client = connect(mail.root)
     if name is not None:
@@ -45,7 +50,11 @@ def read(home: str, /, message: str, name: str | None, *, as_json: bool) -> None
 def ack(
     home: str, /, messages: tuple[str, ...], name: str | None, *, as_json: bool
 ) -> None:
-    """Record the messages ID as seen, without printing them."""
+    """Record the messages ID as seen, without printing them.
+
+    \b
+      $ homi ack 7c10 e2b4
+    """
     mail = Mail(paths.state_root(home))
     me, client = connect(mail.root)
     if client is None:

@@ -16,7 +16,14 @@ from homi.errors import Usage
 def send(
     home: str, /, to: str, text: str | None, timeout: float | None, **fields: object
 ) -> int:
-    """Send TEXT to NAME; without TEXT, or with -, send standard input."""
+    """Send TEXT to NAME; without TEXT, or with -, send standard input.
+
+    \b
+      $ homi send gds-agent 'the nightly build is red'
+      $ make 2>&1 | homi send --wait-for seen --timeout 600 gds-agent
+      $ homi send --from ci --key 2026-11-30 gds-agent -f report.txt
+      $ homi send --reply-to 7c10 ada 'done, see branch fix-210'
+    """
     if text is not None and fields["file"]:
         raise Usage("both a text and a file", hint="homi send --help")
     plan = Plan(home, to, text)

@@ -31,7 +31,12 @@ LOG_TAIL = 12  # lines of the log that are shown when a start failed
 @click.command()
 @click.pass_obj
 def run(home: str, /) -> int:
-    """Be the daemon, in the foreground, until SIGTERM or Ctrl-C."""
+    """Be the daemon, in the foreground, until SIGTERM or Ctrl-C.
+
+    \b
+      ExecStart=/usr/local/bin/homi run
+      $ homi --home /tmp/try run
+    """
     settings = config.load(paths.config_file())
     return load("homi.daemon", "run", paths.state_root(home), settings)
 
@@ -40,7 +45,12 @@ def run(home: str, /) -> int:
 @options.as_json
 @click.pass_obj
 def start(home: str, /, *, as_json: bool) -> None:
-    """Start the daemon in the background; ready when this returns."""
+    """Start the daemon in the background; ready when this returns.
+
+    \b
+      $ homi start
+      started (pid 4021)
+    """
     root = paths.make_private(paths.state_root(home))
     if (pid := _answering(root)) is not None:
         _say_up(pid, fresh=False, as_json=as_json)
@@ -69,7 +79,12 @@ def start(home: str, /, *, as_json: bool) -> None:
 @options.as_json
 @click.pass_obj
 def stop(home: str, /, *, as_json: bool) -> None:
-    """End the daemon in order, and wait until its process is gone."""
+    """End the daemon in order, and wait until its process is gone.
+
+    \b
+      $ homi stop
+      stopped (pid 4021)
+    """
     try:
         with Client(paths.state_root(home)) as client:
             pid = client.welcome.pid
@@ -90,7 +105,12 @@ def stop(home: str, /, *, as_json: bool) -> None:
 @options.as_json
 @click.pass_obj
 def status(home: str, /, *, as_json: bool) -> int:
-    """How the daemon is; without one, what its files tell (69)."""
+    """How the daemon is; without one, what its files tell (69).
+
+    \b
+      $ homi status
+      $ homi status --json | jq -r .accept
+    """
     root = paths.state_root(home)
     try:
         with Client(root) as client:

@@ -39,7 +39,11 @@ Line = Start | LedgerLine
 @options.as_json
 @click.pass_obj
 def trace(home: str, /, message: str, *, as_json: bool) -> None:
-    """Print what became of the message ID, from its first line on."""
+    """Print what became of the message ID, from its first line on.
+
+    \b
+      $ homi trace 7c10
+    """
     mail = Mail(paths.state_root(home))
     lives = list(_spooled(mail, message))
     for letter in mail.find(message, mail.mailboxes()):

@@ -34,7 +34,12 @@ def wait(
     *,
     as_json: bool,
 ) -> None:
-    """Wait for pending mail of NAME, or your own, and list it."""
+    """Wait for pending mail of NAME, or your own, and list it.
+
+    \b
+      $ homi wait
+      $ homi wait --timeout 300 gds-agent    # 124 when none came
+    """
     mail = Mail(paths.state_root(home))
     me, client = connect(mail.root)
     if client is None:

@@ -103,3 +103,18 @@ def test_the_plain_case_is_taken(args: list[str], expected: dict[str, object]) -
 def test_all_else_is_left_to_click(args: list[str]) -> None:
     """The fast parser explains nothing and guesses nothing."""
     assert fast.parse(args) is None
+
+
+@pytest.mark.parametrize("name", sorted(main.MODULES))
+def test_help_fits_a_terminal_and_shows_an_example_before_the_options(
+    name: str,
+) -> None:
+    """Who asks for help wants to see it done; a line that was cut says nothing."""
+    context = click.Context(main.homi, info_name="homi", terminal_width=80)
+    command = main.homi.get_command(context, name)
+    assert command is not None
+    help_text = command.get_help(click.Context(command, context, name))
+    before = help_text.partition("\nOptions:")[0]
+    assert "homi" in before.partition("\n\n")[2], before
+    assert max(map(len, help_text.splitlines())) <= 80
+    assert "..." not in main.homi.get_help(context).partition("Commands:")[2]
