@@ -5,7 +5,6 @@ channels.  homi-overview(7) has the figure.
 """
 
 import logging
-import math
 from collections.abc import Callable
 from functools import partial
 
@@ -116,8 +115,8 @@ class Postmaster:
         self._hints: list[Callable[[Name, Item], None]] = []
         self._answers: list[Callable[[Name, LedgerLine], None]] = []
         self._places: dict[str, Name] = {}
-        self._second = 0
-        self._stem = b""  # of the time: up to the milliseconds of that second
+        self._ms = self._second = -1  # of the last postmark
+        self._stem = self._at = b""  # its time, without and with milliseconds
         names.subscribe(lambda _name, _claim: self._places.clear())
 
     def subscribe(self, hint: Callable[[Name, Item], None]) -> None:
@@ -252,12 +251,15 @@ class Postmaster:
         )
 
     def _now(self) -> bytes:
-        """The postmark's time; a whole second is formatted once, a hot path's cost."""
-        wall = self._clock.wall()
-        if not 0 <= wall - self._second < 1:
-            self._second = math.floor(wall)
-            self._stem = rfc3339(self._second)[:-4].encode()
-        return b"%b%03dZ" % (self._stem, (wall - self._second) * 1000)
+        """The postmark's time; formatted once a millisecond, a hot path's cost."""
+        ms = int(self._clock.wall() * 1000)
+        if ms != self._ms:
+            self._ms = ms
+            if ms // 1000 != self._second:
+                self._second = ms // 1000
+                self._stem = rfc3339(self._second)[:-4].encode()
+            self._at = b"%b%03dZ" % (self._stem, ms % 1000)
+        return self._at
 
     def _committed(self, sub: Submission, full: HomiError | None, mail: Mail) -> None:
         """Answer the door from the outcome at the commit point, then hint."""

@@ -114,14 +114,31 @@ class Engine:
         if batch is None:
             self._settle()
             return
-        self._busy = True
-        self._flight = batch
-        self._active = self._loop.time()
-        work = partial(self._work, batch)
+        work = self._begin(batch)
         if self._on_loop(batch):
             self._done(*attempt(work))
         else:
             self._commits.put(work, self._done)
+
+    def _begin(self, batch: Batch) -> Callable[[], None]:
+        """The work of a batch that is in flight from here on."""
+        self._busy = True
+        self._flight = batch
+        self._active = self._loop.time()
+        return partial(self._work, batch)
+
+    def _ahead(self) -> None:
+        """Give the committer its next batch before the last one is answered, so that
+        it syncs while the loop answers.  Only where its thread does it: no batch may
+        be published before an earlier one."""
+        pending = len(self._mails) + len(self._decisions)
+        if pending < 2 or self._rest is not None or self._checkpoint.due:
+            return
+        if self._committer.closed or self._committer.mean_sync > SLOW_SYNC:
+            return
+        batch = self._gather()
+        if batch is not None:
+            self._commits.put(self._begin(batch), self._done)
 
     def _gather(self) -> Batch | None:
         """What can be committed now; None where there is nothing to do."""
@@ -171,6 +188,7 @@ class Engine:
             self._syncs.put(partial(self._checkpoint.sync_dirty, half), self._synced)
         if error is not None:
             self._committer.closed = f"a bug of homi: {error!r}"
+        self._ahead()
         try:
             self._publish(batch)
         finally:
