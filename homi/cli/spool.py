@@ -14,7 +14,14 @@ from homi.address import BUILT_IN, OWNER, Name, parse_address, parse_name
 from homi.cli.caller import Self, connect, measure
 from homi.cli.mail import Mail
 from homi.cli.output import note
-from homi.cli.submission import Plan, announce, compose, deliver, read_text
+from homi.cli.submission import (
+    Plan,
+    announce,
+    compose,
+    deliver,
+    folded,
+    read_text,
+)
 from homi.clock import rfc3339
 from homi.dial import Absent
 from homi.errors import NoSuchName, NotAllowed, NotReached
@@ -44,7 +51,7 @@ def spool(plan: Plan) -> int:
     root = paths.state_root(plan.home)
     mail, me = Mail(root), measure()
     place = mail.recipient(plan.to)
-    sender = Name(plan.sender) if plan.sender else me.need_sender()
+    sender = Name(folded(plan.sender)) if plan.sender else me.need_sender()
     _may_sign(me, sender, mail.claimed())
     if plan.body is None:
         plan.body = read_text(plan)

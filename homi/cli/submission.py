@@ -144,12 +144,17 @@ def read_text(plan: Plan) -> str:
 def compose(plan: Plan, sender: str) -> str:
     """msg as the daemon itself would encode it, so that its strict reader is quick."""
     fields = [
-        f'"id":{quote(plan.id)},"from":{quote(sender)},"to":{quote(plan.to)}',
+        f'"id":{quote(plan.id)},"from":{quote(folded(sender))},"to":{quote(plan.to)}',
         f'"text":{quote(plan.body or "")}',
     ]
     if plan.reply_to:
         fields.append(f'"kind":"reply","reply_to":{quote(plan.reply_to)}')
     return "{" + ",".join(fields) + "}"
+
+
+def folded(name: str) -> str:
+    """name as homi.address folds it: Ada and ada are one sender, shown as one."""
+    return name.lower() if name.isascii() else name
 
 
 def _read_stdin() -> bytes:
