@@ -4,6 +4,7 @@ import ast
 import re
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 
 import click
@@ -263,6 +264,16 @@ def test_modules_know_only_what_stands_above_them() -> None:
                 known = {f"{node.module}.{alias.name}" for alias in node.names}
                 for other in {str(node.module), *known} & set(order):
                     assert order[other] < order[name], f"{name} imports {other}"
+
+
+def test_each_page_is_installed_where_man_looks_for_it() -> None:
+    """pip puts shared data below its prefix, as it is told and nowhere else."""
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
+    shared = project["tool"]["hatch"]["build"]["targets"]["wheel"]["shared-data"]
+    assert shared == {
+        f"man/{path.name}": f"share/man/man{path.suffix[1:]}/{path.name}"
+        for path in PAGES
+    }
 
 
 def test_references_lead_to_pages_that_exist() -> None:
