@@ -22,12 +22,14 @@ from homi.callers import classify
 from homi.clock import SystemClock
 from homi.config import SWEEP, Config
 from homi.courier.courier import Courier
+from homi.doors.bind import listener
 from homi.doors.control import ControlDoor
 from homi.doors.office import Office
 from homi.doors.peer import PeerDoor
 from homi.doors.pickup import PickupDoor
 from homi.doors.verbs import Verbs
 from homi.envelope import LedgerLine, SessionRef
+from homi.errors import CannotCreate
 from homi.legs.base import Evidence
 from homi.legs.claude import ClaudeLeg
 from homi.legs.witness import ClaudeWitness
@@ -70,13 +72,21 @@ async def _live(root: Path, settings: Config) -> int:
     loop = asyncio.get_running_loop()
     async with contextlib.AsyncExitStack() as ends:
         daemon = Daemon(root, settings, ends)
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in _ends_by():
             loop.add_signal_handler(number, daemon.end, signal.Signals(number).name)
         await daemon.start()
         await daemon.ended.wait()
         log.info("stopping")
     log.info("stopped")
     return daemon.status
+
+
+def _ends_by() -> list[signal.Signals]:
+    """The signals that end it in order; nohup's wish is kept."""
+    ends = [signal.SIGTERM, signal.SIGINT]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        ends.append(signal.SIGHUP)
+    return ends
 
 
 class Daemon:
@@ -96,6 +106,7 @@ class Daemon:
         ends.callback(self._door.close)
         self._clock = SystemClock()
         self._disk = RealDisk()
+        _be_the_only_one(paths.control_socket(root))
         self._store = DiskStore.open(root, settings, self._clock, self._disk)
         ends.push_async_callback(self._store.aclose)
         self._build(root, settings)
@@ -248,8 +259,24 @@ class Daemon:
         self._sweep_later()
         loop = asyncio.get_running_loop()
         # Each on its own: what one of them meets must not keep the others from it.
-        for part in (self._sessions.rescan, self._pickup.sweep, self._courier.sweep):
+        for part in (
+            self._door.repair,
+            self._sessions.rescan,
+            self._pickup.sweep,
+            self._courier.sweep,
+        ):
             loop.call_soon(part)
+
+
+def _be_the_only_one(path: Path) -> None:
+    """Refuse (73) where a daemon answers, before the store is touched: its lock file
+    may have been removed, and then the lock stops nobody."""
+    pid = listener(os.fspath(path))
+    if pid is not None:
+        raise CannotCreate(
+            f"a daemon with pid {pid or 'unknown'} listens at {path}",
+            hint="homi status shows it, homi stop ends it",
+        )
 
 
 def _registries(settings: Config) -> list[Path]:

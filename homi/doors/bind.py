@@ -12,6 +12,7 @@ import stat
 import sys
 
 from homi.errors import CannotCreate
+from homi.peers.credentials import peer_credentials
 
 BACKLOG = 512  # keeps names listed while the loop is busy: the kernel takes probes
 
@@ -54,10 +55,21 @@ def unlink_own(path: str, own: Identity | None) -> None:
 
 def answers(path: str) -> bool:
     """Whether someone listens at path; one connect, which the kernel answers."""
+    return listener(path) is not None
+
+
+def listener(path: str) -> int | None:
+    """The pid of who listens at path, 0 where it cannot be told; None: nobody."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.setblocking(False)
-        # A full backlog (EAGAIN) belongs to a listener too.
-        return probe.connect_ex(path) in (0, errno.EAGAIN)
+        try:
+            outcome = probe.connect_ex(path)
+        except OSError:
+            return None  # too long a path to bind
+        if outcome == 0:
+            return peer_credentials(probe)[0]
+        # A full backlog belongs to a listener too.
+        return 0 if outcome == errno.EAGAIN else None
 
 
 def _bind(sock: socket.socket, path: str) -> None:

@@ -31,6 +31,7 @@ from homi.errors import (
     Usage,
     VersionMismatch,
 )
+from homi.folders import FolderWatch
 from homi.paths import make_private
 from homi.peers.credentials import peer_credentials
 from homi.requests import PROTOCOL, VERBS, CallerClass, Failure, Hello, Request, Welcome
@@ -197,6 +198,7 @@ class ControlDoor:
         self._open: set[LineProtocol] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._big = BigLine()
+        self._watch = FolderWatch([os.fspath(path.parent)], self._changed)
 
     def start(self) -> None:
         """Bind and listen; CannotCreate (73) where that cannot be."""
@@ -206,6 +208,27 @@ class ControlDoor:
         self._entrance = Entrance(self._loop, self._admit, self._full)
         path = os.fspath(self._path)
         self._listener = self._entrance.open(0, path)
+        self._watch.attach(self._loop)
+
+    def repair(self) -> None:
+        """Bind again where the socket was deleted or replaced under us."""
+        old = self._listener
+        if old is None or not old.displaced():
+            return
+        try:
+            make_private(self._path.parent)
+            self._listener = self._entrance.open(0, old.path)
+        except HomiError as error:
+            log.error("socket %s is lost: %s", old.path, error.text)
+            return
+        log.warning("socket %s was taken away, bound again", old.path)
+        self._entrance.drain(old)
+        self._entrance.close(old)
+
+    def _changed(self, _folder: str, names: list[str] | None) -> None:
+        """Something in the folder of the socket came or went."""
+        if names is None or self._path.name in names:
+            self.repair()
 
     def _full(self) -> bool:
         """Whether the next connection must wait in the backlog."""
@@ -243,10 +266,12 @@ class ControlDoor:
 
     def stop_accepting(self) -> None:
         """Take no more connections; those open go on."""
+        self._watch.detach()
         self._entrance.shut()
 
     def close(self) -> None:
         """End every connection after its queued answers, then the socket."""
+        self._watch.detach()
         for wire in list(self._open):
             wire.close()
         if self._listener is not None:

@@ -44,6 +44,7 @@ class PickupDoor:
         self._postmaster = postmaster
         self._quarantine = quarantine
         self._busy: set[Path] = set()
+        self._trouble = ""  # why the folder cannot be looked into, told once
         folder = os.fspath(root / pickup.FOLDER)
         self._watch = FolderWatch([folder], lambda _folder, _names: self.sweep())
 
@@ -59,7 +60,7 @@ class PickupDoor:
 
     def sweep(self) -> None:
         """Take every whole file that is not under way already."""
-        for path, spooled in pickup.scan(self._root):
+        for path, spooled in self._scan():
             if path in self._busy:
                 continue
             self._busy.add(path)
@@ -69,6 +70,20 @@ class PickupDoor:
                 self._busy.discard(path)  # its writer may still be at it
             else:
                 self._set_aside(path, spooled.text)
+
+    def _scan(self) -> list[tuple[Path, pickup.Spooled | Unreadable]]:
+        """What lies in the folder; nothing while it is not ours alone."""
+        trouble = ""
+        try:
+            return pickup.scan(self._root)
+        except HomiError as error:
+            # Whoever sweeps has more to look at than this folder.
+            trouble = error.text
+            if trouble != self._trouble:
+                log.warning("pickup/ is not looked into: %s", trouble)
+            return []
+        finally:
+            self._trouble = trouble
 
     def _take(self, path: Path, spooled: pickup.Spooled) -> None:
         """Submit one file's message as a service's, unverified."""

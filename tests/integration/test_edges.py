@@ -2,7 +2,11 @@
 
 import concurrent.futures
 import json
+import signal
+import subprocess
 import time
+
+import pytest
 
 from tests.crash.traffic import Traffic, spooled
 from tests.standin import registry
@@ -185,6 +189,54 @@ def test_a_second_daemon_is_refused_and_the_first_goes_on(place: Place) -> None:
     assert str(place.daemon.pid) in done.stderr
     place.ok("claim", "ada")
     assert place.send("ada", "still here")
+
+
+def test_a_second_daemon_is_refused_without_the_lock_file_too(place: Place) -> None:
+    """Somebody removed it: a recovery under the feet of a living daemon would void
+    the ring's records of what that one acknowledged."""
+    assert place.daemon is not None
+    place.ok("claim", "ada")
+    record = place.listed("ada")
+    ring = (place.state / "ring").read_bytes()
+    (place.state / "homi.lock").unlink()
+    done = place.homi("run")
+    assert done.returncode == 73, done
+    assert str(place.daemon.pid) in done.stderr
+    assert (place.state / "ring").read_bytes() == ring
+    assert place.planted("ada") == record
+    message = place.send("ada", "still here")
+    place.kill()
+    place.start()
+    assert [line["msg"]["id"] for line in place.lines("ada")] == [message]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_to_end_ends_in_order(place: Place, number: signal.Signals) -> None:
+    """Also where the terminal of a daemon in the foreground goes away."""
+    assert place.daemon is not None
+    place.ok("claim", "ada")
+    place.listed("ada")
+    place.daemon.send_signal(number)
+    assert place.daemon.wait(10) == 0
+    assert list(place.registry.iterdir()) == []
+    assert not (place.state / "homi.sock").exists()
+
+
+def test_a_daemon_told_to_outlive_its_terminal_does(place: Place) -> None:
+    """nohup homi run: what is ignored stays ignored."""
+    place.stop()
+    daemon = subprocess.Popen(
+        ["sh", "-c", 'trap "" HUP; exec "$@"', "sh", *homi_command(), "run"],
+        env=place.env(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    place.daemon = daemon
+    until(lambda: place.answers() or daemon.poll() is not None, "the daemon answers")
+    daemon.send_signal(signal.SIGHUP)
+    assert place.ok("status")
+    assert daemon.poll() is None
 
 
 def test_a_stop_under_load_answers_what_it_stored_and_nothing_else(

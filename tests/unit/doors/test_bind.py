@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from homi.doors.bind import answers, bind_private, identity, unlink_own
+from homi.doors.bind import answers, bind_private, identity, listener, unlink_own
 from homi.errors import BadConfig, CannotCreate
 from homi.peers.sockets import make_socket_folder
 
@@ -141,3 +141,13 @@ def test_only_the_own_file_is_unlinked(root: Path) -> None:
             assert answers(path)
             unlink_own(path, identity(path))
             assert not os.path.lexists(path)
+
+
+def test_a_listener_is_named_by_its_pid(tmp_path: Path) -> None:
+    """Whoever is asked to go away must be findable."""
+    path = str(tmp_path / "s")
+    assert listener(path) is None
+    with bind_private(path):
+        assert listener(path) == os.getpid()
+    assert listener(path) is None
+    assert listener(f"{tmp_path}/{'x' * 200}") is None

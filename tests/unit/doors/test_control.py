@@ -458,3 +458,44 @@ def test_probes_and_callers_that_vanish_leave_nothing_behind(
         assert (await person.ask({"verb": "ls"}))[0]["ok"]["names"]
 
     run(scenario)
+
+
+def test_a_socket_taken_away_under_us_is_bound_again(
+    run: Callable[[Scenario], None],
+) -> None:
+    """A cleaner of old files must not cut the daemon off for ever; who is connected
+    stays so."""
+
+    async def scenario(house: House) -> None:
+        before = await house.connect()
+        house.path.unlink()
+        async with asyncio.timeout(5):
+            while not house.path.exists():
+                await before.ask({"verb": "whoami"})
+        assert house.path.stat().st_mode & 0o777 == 0o600
+        after = await house.connect()
+        assert "ok" in (await after.ask({"verb": "whoami"}))[0]
+        assert "ok" in (await before.ask({"verb": "whoami"}))[0]
+
+    run(scenario)
+
+
+def test_a_file_in_the_place_of_the_socket_is_left_alone(
+    run: Callable[[Scenario], None],
+) -> None:
+    """It is somebody's; who is connected is served on."""
+
+    async def scenario(house: House) -> None:
+        line = await house.connect()
+        house.path.unlink()
+        house.path.write_text("mine")
+        for _ in range(20):
+            assert "ok" in (await line.ask({"verb": "whoami"}))[0]
+        assert house.path.read_text() == "mine"
+        house.path.unlink()
+        async with asyncio.timeout(5):
+            while not house.path.exists():
+                await line.ask({"verb": "whoami"})
+        assert "ok" in (await (await house.connect()).ask({"verb": "whoami"}))[0]
+
+    run(scenario)

@@ -228,3 +228,43 @@ def test_without_notices_the_sweep_finds_what_comes(
 
     asyncio.run(scenario())
     assert spool.kept("ada") == 1
+
+
+@pytest.mark.parametrize("spoil", ["open to others", "a link", "a file"])
+def test_a_folder_that_is_not_ours_alone_costs_no_other_service(
+    spool: Spool, spoil: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The daemon's sweep goes on behind it; once it is ours again, so does intake."""
+    folder = spool.home / pickup.FOLDER
+    aside = folder.with_name("aside")
+
+    async def sweep() -> None:
+        spool.pickup.sweep()
+        for _ in range(5):
+            await asyncio.sleep(0)
+
+    async def scenario() -> None:
+        spool.leave()
+        spool.pickup.start()
+        await sweep()
+        assert spool.kept("ada") == 1  # the control
+        folder.rename(aside)
+        if spoil == "open to others":
+            folder.mkdir()
+            folder.chmod(0o777)
+        elif spoil == "a link":
+            folder.symlink_to(aside)
+        else:
+            folder.touch()
+        for _ in range(3):
+            await sweep()
+        told = [r for r in caplog.records if "not looked into" in r.message]
+        assert len(told) == 1
+        folder.rmdir() if spoil == "open to others" else folder.unlink()
+        aside.rename(folder)
+        spool.leave()
+        await sweep()
+        assert spool.kept("ada") == 2
+        spool.pickup.stop()
+
+    asyncio.run(scenario())
