@@ -59,6 +59,22 @@ def test_hostile_json_is_refused_with_the_fact(extra: bytes, fact: str) -> None:
     assert fact.lower() in caught.value.text.lower()
 
 
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b'{"id":"%b","from":"a","to":"b","text":"x","text" :"y"}',
+        b'{"id":"%b","from":"a","to":"b","text":"x","\\u0074ext":"y"}',
+        b'{"id":"%b","from":"a","to":"b","to":"b","text":1}',
+        b'{"id":"%b","from":"a","to":"b","text":"\\"","text":""}',
+        b'{"id":"%b","from":"a","to":"b","to":"\\"b","text":"x"}',
+    ],
+)
+def test_a_doubled_key_is_found_however_it_is_written(raw: bytes) -> None:
+    """Blanks and escapes make the same key of other bytes."""
+    with pytest.raises(BadMessage):
+        parse_msg(raw % ID.encode())
+
+
 @pytest.mark.parametrize("raw", [b"", b"[]", b"null", b"1", b'"x"', b"{}", b"\xff\xfe"])
 def test_what_is_no_message_at_all_is_refused(raw: bytes) -> None:
     """Nothing but an object with the four needed fields is mail."""
