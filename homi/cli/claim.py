@@ -6,11 +6,12 @@ from pathlib import Path
 import click
 
 from homi import paths
-from homi.address import BUILT_IN
+from homi.address import BUILT_IN, show
 from homi.cli import options, output
 from homi.cli.mail import Mail
 from homi.client import Client
 from homi.dial import Absent
+from homi.errors import NoInput
 from homi.render import Cell, fields
 from homi.requests import Claim, Claimed, Done, List, Listing, NameRow, Release
 
@@ -32,8 +33,7 @@ def claim(
       $ homi claim gds-agent
       $ homi claim --cwd ~/src/gds gds-agent
     """
-    # The daemon works in a folder of its own: only here is DIR what was meant.
-    folder = None if cwd is None else os.path.abspath(cwd)
+    folder = None if cwd is None else _absolute(cwd)
     with Client(paths.state_root(home)) as client:
         done = client.call(Claim(i=1, name=name, cwd=folder, take=take), Claimed)
     if as_json:
@@ -42,6 +42,14 @@ def claim(
     owner = f", owned by pid {done.owner}" if done.owner else ""
     what = "claimed" if done.fresh else "already claimed"
     output.line(f"{what} {done.name}{owner}")
+
+
+def _absolute(folder: str) -> str:
+    """folder as the daemon, which works in one of its own, can find it."""
+    try:
+        return os.path.abspath(folder)
+    except OSError:
+        raise NoInput(f"no folder {show(folder)}: this one was removed") from None
 
 
 @click.command()

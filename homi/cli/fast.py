@@ -188,6 +188,8 @@ def _plan(home: str, operands: list[str], fields: dict[str, str]) -> Plan | None
         return None
     plan = Plan(home, operands[0], operands[1] if len(operands) == 2 else None)
     for field, value in fields.items():
+        if not value:
+            return None
         if field == "as_json":
             plan.as_json = True
         elif field == "timeout":

@@ -106,6 +106,8 @@ def _plain(error: click.UsageError) -> str:
 def _hint(error: click.UsageError) -> str:
     """What was likely meant, else where to read on."""
     command = error.ctx.command_path if error.ctx else "homi"
+    if isinstance(error, click.NoSuchOption) and error.option_name == "--home":
+        return "it stands before the command: homi --home DIR COMMAND"
     if isinstance(error, click.NoSuchOption) and error.possibilities:
         return f"did you mean {error.possibilities[0]}?"
     if command == "homi send":

@@ -29,6 +29,11 @@ def send(
     plan = Plan(home, to, text)
     plan.timeout = WAIT_DEFAULT if timeout is None else timeout
     for field, value in fields.items():
+        # As from a variable that is not set: sent without it, it would be another
+        # sender's, or sent twice.
+        if value == "":
+            option = field.replace("sender", "from").replace("_", "-")
+            raise Usage(f"--{option} is empty", hint="homi send --help")
         if value is not None:
             setattr(plan, field, value)
     return post(plan)

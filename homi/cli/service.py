@@ -21,6 +21,7 @@ from homi.peers import process
 from homi.render import Cell, fields
 from homi.requests import Done, Status, StatusReport, Stop
 from homi.store import pickup
+from homi.store.lock import LOCK
 
 START_LIMIT = 10.0  # s: even a full ring and many mailboxes are read by then
 STOP_LIMIT = 15.0  # s: the drain, the last checkpoint and some slack
@@ -64,7 +65,7 @@ def start(home: str, /, *, as_json: bool) -> None:
         if (pid := _answering(root)) is not None:
             _say_up(pid, fresh=pid == child.pid, as_json=as_json)
             return
-        if ended is not None:
+        if ended is not None and not (ended == os.EX_CANTCREAT and _held(root)):
             _show(log, seen)
             raise _StartFailed(ended, log)
         time.sleep(LOOK)
@@ -159,6 +160,15 @@ def _answering(root: Path) -> int | None:
         return None
 
 
+def _held(root: Path) -> bool:
+    """Whether another daemon has the root: one that starts beside us answers soon."""
+    try:
+        pid = int((root / LOCK).read_bytes())
+    except (OSError, ValueError):
+        return False
+    return process.start_time(pid) is not None
+
+
 def _log_file(root: Path) -> Path:
     """The daemon's log, made private."""
     log = paths.make_private(root / "log") / "homi.log"
@@ -198,7 +208,7 @@ def _show(log: Path, since: int) -> None:
         file.seek(since)
         lines = file.read().decode(errors="backslashreplace").splitlines()
     for text in lines[-LOG_TAIL:]:
-        output.note(f"log: {text}")
+        output.note(f"log: {text.removeprefix('homi: ')}")
 
 
 def _handle(pid: int) -> int | None:
