@@ -5,8 +5,10 @@ Knows nothing of what is in a file.
 """
 
 import contextlib
+import errno
 import fcntl
 import os
+import stat
 import sys
 from typing import Protocol
 
@@ -94,16 +96,24 @@ class RealDisk:
     sync = staticmethod(_full_sync if sys.platform == "darwin" else os.fdatasync)
 
     def open(self, path: str, flags: int, mode: int = 0o600) -> int:
-        """os.open, but private unless told otherwise (its own default is 0777)."""
-        return os.open(path, flags, mode)
+        """os.open, but private unless told otherwise (its own default is 0777); of a
+        regular file in a real folder, and of nothing else."""
+        if os.path.islink(os.path.dirname(path)):
+            raise OSError(errno.ELOOP, "its folder is a symbolic link", path)
+        # The other end of a pipe is not waited for.
+        fd = os.open(path, flags | os.O_NONBLOCK, mode)
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            os.close(fd)
+            raise OSError(errno.EINVAL, "not a regular file", path)
+        return fd
 
     def size(self, fd: int) -> int:
         """The length of the file; the offset a descriptor has is nobody's concern."""
         return os.lseek(fd, 0, os.SEEK_END)
 
     def sync_dir(self, path: str) -> None:
-        """fsync of the folder itself."""
-        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        """fsync of the folder itself, not of one it links to."""
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         try:
             os.fsync(fd)
         finally:

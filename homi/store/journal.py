@@ -23,6 +23,19 @@ MAIL = "mail"
 ARCHIVE = "archive"
 WINDOW = 1 << 20  # bytes read backwards at a time
 
+# What stands there is no file of ours, and stays so until a person mends it.
+UNUSABLE = frozenset(
+    {
+        errno.EISDIR,
+        errno.ENOTDIR,
+        errno.ELOOP,
+        errno.EINVAL,
+        errno.ENXIO,
+        errno.EACCES,
+        errno.EPERM,
+    }
+)
+
 _NAME = re.compile(r"mail/([^/]+)/(inbox|ledger)\.jsonl")
 
 
@@ -65,7 +78,7 @@ class Journal:
         self.last = 0  # the last sequence given
         self.lead = True  # the next line brings a line feed of its own
         self.new = False  # its directories may not know it yet
-        self.broken = False  # lines of it are owed or doubted: nothing goes in now
+        self.broken = False  # owed, doubted or unusable: nothing goes in now
 
     @property
     def folder(self) -> str:
@@ -195,6 +208,21 @@ class Journals:
         last = max((line.seq for line in found), default=0)
         journal.last = max(last, self._archived(journal))
         return journal
+
+    def shut(self, name: str) -> None:
+        """Let nothing into the mailbox of that journal before the next start."""
+        for kind in (INBOX, LEDGER):
+            self.get(f"{os.path.dirname(name)}/{kind}").broken = True
+
+    def usable(self, journal: Journal) -> bool:
+        """Whether a line may go in; its file is opened, and made, to know it."""
+        if journal.broken:
+            return False
+        try:
+            self.fd(journal)
+        except OSError:
+            return False
+        return True
 
     def names(self) -> list[str]:
         """The journals that stand on disk, in order."""

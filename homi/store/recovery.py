@@ -9,7 +9,15 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from homi.store.fault import Hook
-from homi.store.journal import MAIL, Journal, Journals, Line, is_journal, lines
+from homi.store.journal import (
+    MAIL,
+    UNUSABLE,
+    Journal,
+    Journals,
+    Line,
+    is_journal,
+    lines,
+)
 from homi.store.lines import Finding
 from homi.store.ring import Redo, Ring
 
@@ -41,7 +49,8 @@ def recover(
 ) -> list[Finding]:
     """Redo the ring, then empty it; what was found damaged.  OSError ends the start.
 
-    Afterwards every journal on disk is loaded: its end and its last sequence.
+    Afterwards every journal on disk is loaded: its end and its last sequence.  One
+    that is no file of ours is shut, unless the ring has a line for it.
     """
     at = hook or _nowhere
     scan = ring.scan()
@@ -61,11 +70,20 @@ def recover(
     at("recover-header")
     ring.renewed()
     at("recover-done")
+    unusable = []
     for name in journals.names():
-        journal = journals.load(name)
+        try:
+            journal = journals.load(name)
+        except OSError as error:
+            if name in named or error.errno not in UNUSABLE:
+                raise
+            journals.shut(name)
+            text = f"unusable, and its mailbox with it: {error.strerror}"
+            unusable.append(Finding(journals.get(name).path, -1, text))
+            continue
         journal.last = max(journal.last, *named.get(name, {0: b""}))
     foreign = [r for r in scan.records if not is_journal(r.journal)]
-    return scan.findings + [
+    return [*scan.findings, *unusable] + [
         Finding("ring", -1, f"a record for {r.journal[:80]!a}, which is no journal")
         for r in foreign
     ]

@@ -60,7 +60,7 @@ class Settler:
         ring = self._ring
         generation, room, largest = ring.generations[ring.half], ring.room, ring.largest
         places, fresh, groups, parts = self.places, work.fresh, work.groups, work.parts
-        size = work.size
+        size, usable = work.size, self._journals.usable
         for index, mail in enumerate(batch.mails):
             place = places.get(mail.place) or self.place(mail.place)
             key = hash((mail.origin, mail.id)) & MASK
@@ -74,6 +74,9 @@ class Settler:
                 work.twins.append((mail, first))
                 continue
             journal = place.inbox
+            # A record for a file that takes no line would close accept for all.
+            if (journal.fd < 0 or journal.broken) and not usable(journal):
+                continue
             seq = journal.last + 1
             line = b'{"v":1,"seq":%d,%b' % (seq, mail.tail)
             length = FIXED + len(journal.tag) + len(line)
@@ -105,7 +108,7 @@ class Settler:
         for index, entry in enumerate(batch.decisions):
             place = self.place(entry.place)
             ledger = place.ledger
-            if ledger.broken:
+            if not self._journals.usable(ledger):
                 continue
             entry.line.n = ledger.last + 1
             line = encode(entry.line) + b"\n"

@@ -54,12 +54,13 @@ def start(
     except OSError as error:
         journals.close()
         raise StorageFailed(
-            f"cannot recover {root}: {error.strerror or error}",
+            f"cannot recover {error.filename or root}: {error.strerror or error}",
             hint="nothing was given up: free space or mend the disk, then start again",
         ) from error
     committer = Committer(ring, journals, keep, now, hook)
     mailboxes: dict[Name, Mailbox] = {}
-    for name in sorted({j.name.split("/")[1] for j in journals.loaded()}):
+    usable = [j.name.split("/")[1] for j in journals.loaded() if not j.broken]
+    for name in sorted(set(usable)):
         loaded = load(root, Name(name), disk, doubtful=doubtful)
         mailboxes[Name(name)] = loaded.mailbox
         findings += loaded.findings
