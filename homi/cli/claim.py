@@ -103,7 +103,7 @@ def _from_files(root: Path) -> Listing:
     """The names and their pending mail without a daemon."""
     mail = Mail(root)
     rows = []
-    for name in mail.claimed():
+    for name in mail.listed():
         pending = mail.load(name).mailbox.pending
         oldest = next(iter(pending.values()), None)
         rows.append(

@@ -56,6 +56,15 @@ class Mail:
             ) from error
         return sorted({*BUILT_IN, *_claims(raw.get("claims"))})
 
+    def listed(self) -> list[Name]:
+        """As claimed(); where that cannot be read, the names that have a mailbox: one
+        damaged file hides no mail.  Notes it."""
+        try:
+            return self.claimed()
+        except StorageFailed as error:
+            note(error.text)
+            return sorted({*BUILT_IN, *self.mailboxes()})
+
     def mailboxes(self) -> list[Name]:
         """The names that have a mailbox on disk, claimed or not."""
         try:
@@ -66,7 +75,7 @@ class Mail:
 
     def place(self, text: str) -> Name:
         """The mailbox to read that an address means: also one of a released name."""
-        return self._resolve(text, {*self.claimed(), *self.mailboxes()})
+        return self._resolve(text, {*self.listed(), *self.mailboxes()})
 
     def recipient(self, text: str) -> Name:
         """The claimed name that an address means; 67 or 68 with a hint where none."""
@@ -134,11 +143,16 @@ class Mail:
         """As find(): first in the mailbox own, then in all; NoInput (66) if nowhere."""
         first = [] if own is None else self.find(text, [own])
         found = first or self.find(text, self.mailboxes())
-        if not found:
+        if found:
+            return found
+        if any(starts(msg.id, text.lower()) for _, msg in self.spooled()):
             raise NoInput(
-                f"no message {text} in any mailbox here", hint="homi queue lists them"
+                f"{text} is in no mailbox yet: it waits in pickup/ for a daemon",
+                hint="homi start takes it in",
             )
-        return found
+        raise NoInput(
+            f"no message {text} in any mailbox here", hint="homi queue lists them"
+        )
 
     def full_id(self, text: str) -> MessageId:
         """The id that text names; a whole id need not be known here."""

@@ -238,7 +238,7 @@ def _status_of_files(root: Path, *, as_json: bool) -> None:
     known = {
         "running": False,
         "root": str(root),
-        "names": len(mail.claimed()),
+        "names": len(mail.listed()),
         "pending": sum(len(one.mailbox.pending) for one in found),
         "spooled": len(pickup.scan(root)),
         "findings": [output.finding(what) for one in found for what in one.findings],
