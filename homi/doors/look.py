@@ -28,6 +28,7 @@ class Terms(NamedTuple):
     deadline: float = PEER_DEADLINE  # s for a whole line
     line_max: int = PEER_LINE_MAX  # bytes
     unterminated: float = 6.0  # s: longer than the sender waits for its verdict
+    idle: float = 2.0  # s without a byte: gives way when places are short
     # macOS closes cleanly over unread bytes: there a refusal is a close that comes
     # after the sender has given up.
     refused: float = 6.0 if sys.platform == "darwin" else 0.0
@@ -146,6 +147,15 @@ class Connection:
             return any(seen & HANG_UP for _fd, seen in poll.poll(0))
         finally:
             poll.unregister(self.fd)
+
+    def dawdles(self) -> bool:
+        """Whether it has waited for its sender longer than one who means it would let
+        it; with part of a line read, so long that a close is no success to anyone."""
+        terms = self._bench.terms
+        if not self._armed or self._timer is None:
+            return False
+        waited = self._bench.loop.time() + terms.deadline - self._timer.when()
+        return waited >= (terms.unterminated if self._line else terms.idle)
 
     def close(self) -> None:
         """Disarm, then close; over unread bytes the sender sees an error."""

@@ -206,7 +206,11 @@ class PeerDoor:
             self._entrance.room()
 
     def _full(self) -> bool:
-        """Whether the next connection must wait in its backlog."""
+        """Whether the next connection must wait in its backlog, after those that only
+        hold their places gave way."""
+        if len(self._connections) >= PEER_CONNECTIONS:
+            for connection in [each for each in self._connections if each.dawdles()]:
+                connection.close()
         return len(self._connections) >= PEER_CONNECTIONS
 
     def _admit(self, sock: socket.socket, listener: Listener) -> None:

@@ -493,6 +493,29 @@ def test_idle_connections_cost_nothing_and_block_nobody(root: Path) -> None:
     run(main)
 
 
+def test_connections_that_say_nothing_give_way_when_places_are_short(
+    root: Path,
+) -> None:
+    """One process that holds all places must not cut off every name for 30 s; who has
+    begun a line keeps its place for as long as its sender would wait."""
+
+    async def main() -> None:
+        house = House(root, Terms(idle=0.2))
+        async with house.open():
+            path = house.claim("bob")
+            slow, line = connect(path), message("begun before")
+            slow.sendall(line[:50])
+            idle = [connect(path) for _ in range(2 * PEER_CONNECTIONS)]
+            late = [send(path, message(str(n))) for n in range(8)]
+            assert set(await asyncio.gather(*late)) == {"success"}
+            assert await told(slow, [line[50:]]) == "success"
+            assert sorted(house.texts("bob")) == [*map(str, range(8)), "begun before"]
+            for sock in idle:
+                sock.close()
+
+    run(main)
+
+
 def test_connections_over_the_bound_are_served_in_their_turn(root: Path) -> None:
     """They wait in the backlog; none is lost when room comes."""
 
