@@ -57,6 +57,8 @@ def inbox(home: str, /, name: str | None, *, as_json: bool) -> None:
     place = mail.place(name or me.need("inbox"))
     rows = explained(pending(mail, [place]), client)
     show_rows(rows, as_json=as_json, empty=f"no pending mail for {place}")
+    if client is None and (spooled := _spooled_for(mail, place)):
+        output.note(f"{spooled} for {place} in pickup/ (homi start takes that in)")
 
 
 @click.command()
@@ -140,6 +142,12 @@ def _row(name: Name, item: Item) -> Row:
         reply_to=item.reply_to,
         bytes=item.length,
     )
+
+
+def _spooled_for(mail: Mail, place: Name) -> int:
+    """How much of what waits in pickup/ is addressed to place."""
+    names = (row.name.partition("@")[0].lower() for row in _spooled(mail))
+    return sum(name == place for name in names)
 
 
 def _spooled(mail: Mail) -> list[Row]:
