@@ -243,8 +243,8 @@ class Postmaster:
         store = self._store
         box = store.mailbox(place)
         return gate.no_room(
-            len(box.pending),
-            box.pending_bytes,
+            len(box.pending) + box.coming,
+            box.pending_bytes + box.coming_bytes,
             length,
             store.free_bytes(),
             self._reserve,

@@ -80,7 +80,8 @@ class Store(Protocol):
 
     def submit(self, mail: Mail) -> None:
         """Commit mail; its done comes after its line is durable and in the inbox,
-        and after the mailbox knows it."""
+        and after the mailbox knows it.  Until then it is expected there, if it may
+        be stored at all."""
         ...
 
     def record(

@@ -95,6 +95,8 @@ class Mailbox:
         self.name = name
         self.pending: dict[int, Item] = {}  # in seq order
         self.pending_bytes = 0
+        self.coming = 0  # mails submitted and not answered: pending, perhaps, soon
+        self.coming_bytes = 0
         self.last_seq = 0
         self.last_n = 0
         self._read_line = read_line
@@ -114,6 +116,11 @@ class Mailbox:
         if self._ids.setdefault(head.id, item) is not item:
             self._twins.setdefault(head.id, []).append(item)
         return item
+
+    def expect(self, sign: int, length: int) -> None:
+        """A mail is under way (1), or is about to be answered (-1)."""
+        self.coming += sign
+        self.coming_bytes += sign * length
 
     def apply(self, line: LedgerLine) -> None:
         """Follow one ledger line; of two about one envelope the later wins."""

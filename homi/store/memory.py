@@ -47,6 +47,8 @@ class MemoryStore:
 
     def submit(self, mail: Mail) -> None:
         """Keep mail and tell its done on the next turn of the loop."""
+        if not mail.barred:
+            self.mailbox(mail.place).expect(1, len(mail.tail))
         asyncio.get_running_loop().call_soon(self._commit, mail)
 
     def record(
@@ -83,6 +85,8 @@ class MemoryStore:
 
     def _commit(self, mail: Mail) -> None:
         """Settle one mail as a batch of one."""
+        if not mail.barred:
+            self.mailbox(mail.place).expect(-1, len(mail.tail))
         key = (mail.place, mail.origin, mail.id)
         before = self._known.get(key)
         if before is not None:

@@ -121,8 +121,11 @@ class DiskStore:
         """Commit mail; done comes after it is durable, in the inbox and known here."""
         if self._stopped or self._engine is None:
             self._loop.call_soon(mail.done, mail)
-        else:
-            self._engine.mail(mail)
+            return
+        if not mail.barred:
+            box = self._boxes.get(mail.place) or self.mailbox(mail.place)
+            box.expect(1, len(mail.tail))
+        self._engine.mail(mail)
 
     def record(
         self,
@@ -162,8 +165,11 @@ class DiskStore:
         boxes = self._boxes
         stored = Kept.STORED
         for mail in batch.mails:
+            if mail.barred:
+                continue
+            box = boxes[mail.place]
+            box.expect(-1, len(mail.tail))
             if mail.kept is stored:
-                box = boxes.get(mail.place) or self.mailbox(mail.place)
                 box.arrived(
                     mail.seq,
                     mail.offset,

@@ -143,6 +143,24 @@ def test_known_stays_known_after_it_was_finished(run: Run) -> None:
     run(scenario)
 
 
+def test_what_is_under_way_is_counted_until_it_is_answered(run: Run) -> None:
+    """A sender that waits for no answer must not get past a mailbox's bound."""
+
+    async def scenario(bench: Bench) -> None:
+        box = bench.store.mailbox(ADA)
+        mails = [bench.mail(1), bench.mail(2), bench.mail(1), bench.mail(2, text="x")]
+        barred = bench.mail(3)
+        barred.barred = True
+        for mail in [*mails, barred]:
+            bench.store.submit(mail)
+        assert box.coming == 4
+        assert box.coming_bytes == sum(len(mail.tail) for mail in mails)
+        await bench.send(bench.mail(4))
+        assert (box.coming, box.coming_bytes, len(box.pending)) == (0, 0, 3)
+
+    run(scenario)
+
+
 def test_other_bytes_under_an_id_are_a_conflict(run: Run) -> None:
     """The first wins; nothing of the second is stored."""
 

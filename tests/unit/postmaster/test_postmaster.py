@@ -225,6 +225,27 @@ def test_quota_refuses_the_newest_and_keeps_every_older_one(
     run(scenario)
 
 
+def test_a_burst_that_waits_for_no_answer_gets_no_further_than_the_quota(
+    run: Callable[..., None],
+) -> None:
+    """What is on its way to the disk counts; another mailbox has its own bound."""
+
+    async def scenario(bench: Bench) -> None:
+        results: list[Result] = []
+        for _ in range(QUOTA_PENDING + 50):
+            msg = letter()
+            sub = Submission(msg, encode(msg), CONTROL, msg.to, results.append)
+            bench.postmaster.accept(sub)
+        assert (await bench.send(letter(to="ada"))).kept
+        assert len(results) == QUOTA_PENDING + 50
+        assert [result.kept for result in results].count(True) == QUOTA_PENDING
+        over = [result.error for result in results if result.error is not None]
+        assert {error.reason for error in over} == {"quota"}
+        assert len(bench.store.mailbox(Name("bob")).pending) == QUOTA_PENDING
+
+    run(scenario)
+
+
 def test_a_full_mailbox_still_knows_what_it_holds(run: Callable[..., None]) -> None:
     """A sender that repeats for want of an answer is told that it is stored."""
 
