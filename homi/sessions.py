@@ -18,6 +18,7 @@ from homi.envelope import SessionRef
 from homi.folders import FolderWatch
 from homi.peers import process, registry
 from homi.peers.registry import Record, Torn
+from homi.peers.sockets import stands_for_a_name
 from homi.pidwatch import PidWatch
 
 TORN_AGAIN = 0.005  # s: a record is rewritten in place in less
@@ -206,7 +207,8 @@ class Sessions:
             name=record.name,
             address=_address(record.name),
             cwd=record.cwd,
-            socket=record.socket,
+            # Mail for it would come in at a door of ours again, for ever.
+            socket="" if stands_for_a_name(record.socket) else record.socket,
             status=record.status,
             waiting_for=record.waiting_for,
             version=record.version,

@@ -16,6 +16,8 @@ from homi.errors import BadConfig, CannotCreate
 PATH_MAX = 103  # bytes
 NUMBER_WIDTH = 12  # digits of the longest number of ours
 
+# No pid has as many digits as a number of ours.
+_OURS = re.compile(rf".*/[0-9]{{{NUMBER_WIDTH}}}\.sock", re.ASCII | re.DOTALL)
 _SESSION_SOCKET = re.compile(r"[0-9]+\.sock", re.ASCII)
 
 
@@ -51,6 +53,11 @@ def socket_path(folder: str, number: int) -> str:
             hint="set XDG_RUNTIME_DIR to a shorter folder",
         )
     return path
+
+
+def stands_for_a_name(path: str) -> bool:
+    """Whether a postmaster, this or another, listens there and not a session."""
+    return _OURS.fullmatch(path) is not None
 
 
 def fits(folder: str) -> bool:

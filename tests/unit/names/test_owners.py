@@ -167,6 +167,20 @@ def test_a_session_without_a_socket_owns_nothing_and_shows(
     assert scene.owners.unfit(ADA) == []
 
 
+def test_a_record_that_names_a_socket_of_a_postmaster_owns_nothing(
+    registry: Registry, scene: Scene
+) -> None:
+    """Its mail would come in at our own door as new mail, and go round for ever."""
+    socket = f"/run/cc-socks/{scene.names.require('ada').number}.sock"
+    pid = registry.session("ada", messagingSocketPath=socket)
+    scene.look()
+    assert scene.pid() is None
+    assert [s.pid for s in scene.owners.unfit(ADA)] == [pid]
+    registry.write(pid, name="ada")  # the control: a socket of its own
+    scene.look()
+    assert scene.pid() == pid
+
+
 def test_a_taken_name_stays_with_its_session_while_that_lives(
     registry: Registry, scene: Scene, tmp_path: Path
 ) -> None:
