@@ -10,7 +10,7 @@ import time
 
 # Claude Code keeps an id only in this shape; version and variant digits are free
 # (measured on 2.1.332).
-_SHAPE = re.compile(
+SHAPE = re.compile(
     r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.ASCII
 )
 
@@ -37,4 +37,4 @@ def shape(value: int) -> str:
 
 def is_id(text: str) -> bool:
     """Whether text is an id in lower case, matched whole."""
-    return _SHAPE.fullmatch(text) is not None
+    return SHAPE.fullmatch(text) is not None
