@@ -163,7 +163,7 @@ class Daemon:
         self._courier.subscribe(lambda name, _item, _line: watchers.moved(name))
         self._office.since = self._clock.wall()
         self._office.findings = [
-            f"{found.path}:{found.offset}: {found.text}"
+            f"{found.path}{_place(found.offset)}: {found.text}"
             for found in [*self._store.findings, *self._names.findings]
         ]
         self._office.stop = lambda: self.end("stop")
@@ -277,6 +277,11 @@ def _be_the_only_one(path: Path) -> None:
             f"a daemon with pid {pid or 'unknown'} listens at {path}",
             hint="homi status shows it, homi stop ends it",
         )
+
+
+def _place(offset: int) -> str:
+    """Where in a file; nothing where the file as a whole is meant."""
+    return "" if offset < 0 else f", byte {offset}"
 
 
 def _registries(settings: Config) -> list[Path]:

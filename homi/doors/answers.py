@@ -81,11 +81,11 @@ def reached(
     return None
 
 
-def not_reached(wanted: Rung, item: Item | None) -> HomiError:
+def not_reached(wanted: Rung, message: MessageId, item: Item | None) -> HomiError:
     """What to say when the time ran out: how far it is, and that it is kept."""
     rung = item.rung if item is not None else "stored"
     why = f" ({item.reason})" if item is not None and item.reason else ""
     return NotReached(
         f"not {wanted} in time; it is {rung}{why} and kept",
-        hint="it goes on without you; do not send it again (homi trace ID)",
+        hint=f"it goes on without you; do not send it again (homi trace {message})",
     )

@@ -182,7 +182,7 @@ class Verbs:
             return reached(request.id, box.rung_of(request.id), request.rung, name)
 
         def answer(found: Answer | None) -> None:
-            late: Answer = not_reached(request.rung, box.find(request.id))
+            late: Answer = not_reached(request.rung, request.id, box.find(request.id))
             reply(i, late if found is None else found)
 
         self._hold(name, check, answer, request.timeout)
