@@ -16,6 +16,7 @@ from pathlib import Path
 
 import uvloop
 
+from homi import gate
 from homi.address import Name
 from homi.envelope import Rung
 from homi.names import Claim, State
@@ -52,7 +53,8 @@ def write_names(root: Path) -> None:
 
 
 async def serve(root: Path, kind: str) -> None:
-    """A door of a thousand names until it is ended."""
+    """A door of a thousand names until it is ended; a full mailbox is not measured."""
+    gate.QUOTA_PENDING, gate.QUOTA_BYTES = 1 << 40, 1 << 60
     loop = asyncio.get_running_loop()
     accept = Nothing(loop).accept if kind == "noop" else None
     house = House(root, accept=accept)
