@@ -54,6 +54,7 @@ def run(root: Path, settings: Config) -> int:
     76 a newer state file, 78 the root or the socket folder is not private.
     """
     os.umask(0o077)
+    paths.control_socket(root)  # refused before anything is written
     paths.make_private(root)
     logging.basicConfig(
         level=logging.INFO,

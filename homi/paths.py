@@ -37,12 +37,20 @@ def runtime_dir() -> Path:
 
 
 def control_socket(root: Path) -> Path:
-    """homi.sock in the root, or under a hash where the path is too long to bind."""
+    """homi.sock in the root, or under a hash where the path is too long to bind;
+    CannotCreate (73) with the figures where that is too long as well."""
     inside = root / "homi.sock"
     if len(os.fsencode(inside)) <= SUN_PATH_MAX:
         return inside
     digest = hashlib.sha256(os.fsencode(root)).hexdigest()[:16]
-    return runtime_dir() / f"{digest}.sock"
+    hashed = runtime_dir() / f"{digest}.sock"
+    length = len(os.fsencode(hashed))
+    if length > SUN_PATH_MAX:
+        raise CannotCreate(
+            f"socket path {hashed} has {length} bytes, the limit is {SUN_PATH_MAX}",
+            hint="set XDG_RUNTIME_DIR to a shorter folder",
+        )
+    return hashed
 
 
 def make_private(folder: Path) -> Path:

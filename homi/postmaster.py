@@ -298,6 +298,8 @@ class Postmaster:
         reply_to = mail.head.reply_to
         if reply_to is None or self._names.get(Name(mail.head.from_)) is None:
             return
+        if reply_to == mail.id:
+            return  # nothing answers itself out of its mailbox
         place = Name(mail.head.from_)
         seq = self._store.mailbox(place).seq_of(reply_to)
         if seq is None:

@@ -52,7 +52,9 @@ def start(home: str, /, *, as_json: bool) -> None:
       $ homi start
       started (pid 4021)
     """
-    root = paths.make_private(paths.state_root(home))
+    root = paths.state_root(home)
+    paths.control_socket(root)  # refused before anything is written
+    paths.make_private(root)
     if (pid := _answering(root)) is not None:
         _say_up(pid, fresh=False, as_json=as_json)
         return
