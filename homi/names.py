@@ -65,6 +65,20 @@ class State(msgspec.Struct, kw_only=True):
     released: dict[str, Released] = {}
     desk: dict[str, Desk] = {}  # by number; JSON has no other keys than text
 
+    def __post_init__(self) -> None:
+        """ValueError for numbers and names that cannot be: of two names on one
+        socket, one would get the other's mail."""
+        for key, claim in self.claims.items():
+            if key != claim.name or not grammar.is_name(key):
+                raise ValueError("a claim is not under its name")
+        numbers = [claim.number for claim in self.claims.values()]
+        numbers += [entry.number for entry in self.released.values()]
+        numbers += [int(number) for number in self.desk]
+        if len(set(numbers)) < len(numbers):
+            raise ValueError("a number stands for two")
+        if not all(NUMBER_LOW <= number < NUMBER_HIGH for number in numbers):
+            raise ValueError("a number is out of range")
+
 
 Subscriber = Callable[[Name, Claim | None], None]
 DeskSubscriber = Callable[[int, str | None], None]

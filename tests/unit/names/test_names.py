@@ -1,7 +1,9 @@
 """Claims, generations and desk numbers, on a real file."""
 
 import errno
+import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,8 @@ from homi.errors import NoInput, NoSuchName, StorageFailed, Usage
 from homi.names import NUMBER_HIGH, NUMBER_LOW, Claim, Names, State
 from homi.store.disk import RealDisk
 from homi.store.state import StateFile
+
+Whole = dict[str, dict[str, dict[str, object]]]
 
 NOW = 1_800_000_000.0
 
@@ -267,3 +271,76 @@ def test_unknown_fields_of_a_claim_survive_a_change(tmp_path: Path) -> None:
     again.claim("bob", None, NOW)
     assert '"front": true' in path.read_text()
     assert path.read_text().count("a@b") == 1
+
+
+def untouched(_whole: Whole) -> None:
+    """The control."""
+
+
+def twice(whole: Whole) -> None:
+    """Two names on one socket: mail for one would be stored for the other."""
+    whole["claims"]["ada"]["number"] = whole["claims"]["bob"]["number"]
+
+
+def pid(whole: Whole) -> None:
+    """The record of a session would be written over."""
+    whole["claims"]["ada"]["number"] = 4021
+
+
+def negative(whole: Whole) -> None:
+    """No file is called so."""
+    whole["claims"]["ada"]["number"] = -5
+
+
+def path(whole: Whole) -> None:
+    """A name that leads out of the folder."""
+    whole["claims"]["../ada"] = whole["claims"].pop("ada") | {"name": "../ada"}
+
+
+def renamed(whole: Whole) -> None:
+    """One flipped bit: the key says another name than the claim."""
+    whole["claims"]["ade"] = whole["claims"].pop("ada")
+
+
+def taken(whole: Whole) -> None:
+    """A released name would come back on another's socket."""
+    whole["released"]["eve"]["number"] = whole["claims"]["ada"]["number"]
+
+
+def wordy(whole: Whole) -> None:
+    """A desk number that is none."""
+    whole["desk"]["x"] = {"address": "zed", "used": 0.0}
+
+
+def desk(whole: Whole) -> None:
+    """A reply to a stranger would be stored for a name."""
+    whole["desk"][str(whole["claims"]["ada"]["number"])] = {"address": "zed"}
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [untouched, twice, pid, negative, path, renamed, taken, wordy, desk],
+)
+def test_numbers_and_names_that_cannot_be_are_set_aside_with_their_file(
+    tmp_path: Path, spoil: Callable[[Whole], None]
+) -> None:
+    """Readable JSON may be damaged, too; nobody's mail goes to another name."""
+    names = names_at(tmp_path)
+    for name in ("ada", "bob", "eve"):
+        names.claim(name, None, NOW)
+    names.release("eve")
+    names.desk("mini/zed", NOW)
+    file = tmp_path / "names.json"
+    whole = json.loads(file.read_bytes())
+    spoil(whole)
+    damaged = json.dumps(whole).encode()
+    file.write_bytes(damaged)
+    again = names_at(tmp_path)
+    if spoil is untouched:
+        assert again.findings == []
+        assert again.get("ada") == names.get("ada")
+        return
+    assert len(again.findings) == 1
+    assert [claim.name for claim in again.all()] == [OWNER, POSTMASTER]
+    kept = (tmp_path / "quarantine").glob("names.json.*")
+    assert damaged in [each.read_bytes() for each in kept]
