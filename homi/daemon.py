@@ -53,6 +53,7 @@ def run(root: Path, settings: Config) -> int:
     HomiError where it cannot start: 73 another daemon has the root, 74 the disk,
     76 a newer state file, 78 the root or the socket folder is not private.
     """
+    _fill_standard_descriptors()
     os.umask(0o077)
     paths.control_socket(root)  # refused before anything is written
     paths.make_private(root)
@@ -290,6 +291,14 @@ def _registries(settings: Config) -> list[Path]:
     folders = [config.machine_registry()]
     folders += [Path(os.path.expanduser(each)) for each in settings.registries]
     return list(dict.fromkeys(folders))
+
+
+def _fill_standard_descriptors() -> None:
+    """No socket of ours may be descriptor 0, 1 or 2: the loop aborts where it closes
+    one of these, and whatever prints would write into it."""
+    while (fd := os.open(os.devnull, os.O_RDWR)) < 3:
+        pass
+    os.close(fd)
 
 
 def _raise_file_limit() -> None:

@@ -79,6 +79,31 @@ def test_nothing_of_the_path_is_needed_to_carry_mail(bare: Place) -> None:
     assert ada.letter("no path")
 
 
+@pytest.mark.parametrize("closed", ["", "<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_daemon_without_standard_descriptors_ends_in_order(
+    bare: Place, closed: str
+) -> None:
+    """What opens first must not become descriptor 0, 1 or 2: the loop aborts when it
+    closes one of these, and whatever prints would write into it."""
+    bare.daemon = subprocess.Popen(
+        ["sh", "-c", f'exec "$@" {closed}', "sh", *homi_command(), "run"],
+        env=bare.env(),
+        cwd=bare.work,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    until(bare.answers, "the daemon answers")
+    for name in ("svc", "ada"):
+        bare.ok("claim", name)
+    message = bare.send("ada", "nobody listens")
+    for number in range(3):
+        found = os.readlink(f"/proc/{bare.daemon.pid}/fd/{number}")
+        assert found == os.devnull
+    assert bare.stop() == 0
+    assert [line["msg"]["id"] for line in bare.lines("ada")] == [message]
+
+
 def test_two_roots_share_a_registry_and_touch_only_what_is_theirs(place: Place) -> None:
     """A test root beside the real one: each withdraws its own records alone."""
     place.ok("claim", "ada")
