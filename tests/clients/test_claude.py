@@ -150,7 +150,13 @@ def test_a_session_that_waits_for_a_permission_reads_after_the_answer(
     post.reached("ada", message, "offered", 30)
     assert not (claude.work / "made").exists()
     assert "seen" not in post.rungs("ada", message)
-    claude.keys("ada", "Enter")
+
+    def approved() -> bool:
+        # A dialog that is shown may not listen yet; a later Enter is an empty line.
+        claude.keys("ada", "Enter")
+        return (claude.work / "made").exists()
+
+    until(approved, "the dialog takes the person's answer", 30, 0.5)
     assert claude.given("ada", "not an approval")
     post.reached("ada", message, "seen", 30)
     assert (claude.work / "made").exists()
