@@ -11,17 +11,15 @@ import sys
 from pathlib import Path
 
 from homi.errors import BadConfig, CannotCreate
+from homi.root import state_root as _root
 
 # sun_path holds 108 bytes with the NUL on Linux, 104 on macOS (unix(7), unix(4)).
 SUN_PATH_MAX = 107 if sys.platform.startswith("linux") else 103
 
 
 def state_root(home: str | None = None) -> Path:
-    """The state root: home if given, else $HOMI_HOME, $XDG_STATE_HOME/homi, …"""
-    if chosen := home or os.environ.get("HOMI_HOME"):
-        return Path(os.path.abspath(os.path.expanduser(chosen)))
-    base = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
-    return Path(base) / "homi"
+    """The state root as a path; homi.root has the rule."""
+    return Path(_root(home or ""))
 
 
 def config_file() -> Path:

@@ -12,6 +12,7 @@ from _json import encode_basestring as quote
 
 from homi.dial import SUN_PATH_MAX, Absent, Dial, Json, Late, Lost
 from homi.errors import BadMessage, HomiError, NoInput, NotReached, StorageFailed, Usage
+from homi.root import state_root
 
 MAX_TEXT_CHARS = 1_048_576  # homi.config has the reason; a test keeps them equal
 MAX_TEXT_BYTES = 4 << 20
@@ -55,17 +56,9 @@ class Plan:
         self.as_json = False
 
 
-def root(home: str) -> str:
-    """The state root, by the rules of homi.paths."""
-    if chosen := home or os.environ.get("HOMI_HOME"):
-        return os.path.abspath(os.path.expanduser(chosen))
-    base = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
-    return os.path.join(base, "homi")
-
-
 def socket_path(home: str) -> str | None:
     """The control socket; None where its path is too long, so that it is elsewhere."""
-    path = os.path.join(root(home), "homi.sock")
+    path = os.path.join(state_root(home), "homi.sock")
     return path if len(os.fsencode(path)) <= SUN_PATH_MAX else None
 
 

@@ -45,7 +45,7 @@ class StateFile(Generic[Value]):
         except OSError as error:
             raise StorageFailed(f"cannot read {self.path}: {error.strerror}") from error
         if data is None:
-            return None, []
+            return None, self._missing()
         try:
             value, raw = self._decode(data)
         except (ValueError, RecursionError):
@@ -81,6 +81,19 @@ class StateFile(Generic[Value]):
                 hint="run the homi that wrote it, or a newer one",
             )
         return msgspec.convert(raw, self._kind), raw
+
+    def _missing(self) -> list[Finding]:
+        """Nothing at a first start; else another hand took the file away, and the
+        version before is kept before two saves would write over it."""
+        try:
+            before = read_whole(self._disk, self.path + ".prev")
+            if before is None:
+                return []
+            keeper = Quarantine(os.path.dirname(self.path), self._disk)
+            kept = keeper.keep(os.path.basename(self.path) + ".prev", before)
+        except OSError as error:
+            raise StorageFailed(f"cannot keep {self.path}.prev: {error}") from error
+        return [Finding(self.path, -1, f"missing; the version before is in {kept}")]
 
     def _set_aside(self, data: bytes) -> Finding:
         """Keep the unreadable bytes, and the version before, then free the name."""

@@ -180,3 +180,21 @@ def test_state_behind_a_symbolic_link_is_refused(tmp_path: Path) -> None:
     (tmp_path / "names.json").symlink_to(tmp_path / "else")
     with pytest.raises(StorageFailed):
         state(tmp_path).load()
+
+
+def test_a_file_taken_away_is_told_and_its_previous_version_kept(
+    tmp_path: Path,
+) -> None:
+    """Two saves of the fresh state would write over the last copy of the old one."""
+    file = state(tmp_path)
+    file.save(Claims(instance="one"))
+    file.save(Claims(instance="two"))
+    before = (tmp_path / "names.json.prev").read_bytes()
+    (tmp_path / "names.json").unlink()
+    fresh = state(tmp_path)
+    value, (finding,) = fresh.load()
+    assert value is None
+    assert "missing" in finding.text
+    fresh.save(Claims(instance="three"))
+    fresh.save(Claims(instance="four"))
+    assert before in quarantined(tmp_path)
