@@ -22,6 +22,7 @@ from homi.callers import classify
 from homi.clock import SystemClock
 from homi.config import SWEEP, Config
 from homi.courier.courier import Courier
+from homi.courier.nudge import Nudges
 from homi.doors.bind import listener
 from homi.doors.control import ControlDoor
 from homi.doors.office import Office
@@ -148,6 +149,7 @@ class Daemon:
             clock,
             self._tell,
         )
+        self._nudges = Nudges(store, owners, postmaster.remind)
         self._pickup = PickupDoor(root, names, postmaster, quarantine)
         self._office = Office(
             os.fspath(root), settings, store, names, owners, sessions, postmaster
@@ -163,6 +165,7 @@ class Daemon:
         self._postmaster.subscribe(lambda name, _item: watchers.moved(name))
         self._postmaster.on_answered(self._moved)
         self._courier.subscribe(lambda name, _item, _line: watchers.moved(name))
+        self._courier.subscribe(self._nudges.watch)
         self._office.since = self._clock.wall()
         self._office.findings = [
             f"{found.path}{_place(found.offset)}: {found.text}"
@@ -187,6 +190,8 @@ class Daemon:
         courier = loop.create_task(self._courier.run(), name="courier")
         courier.add_done_callback(self._courier_ended)
         self._ends.push_async_callback(self._stop_courier, courier)
+        self._nudges.sweep()
+        self._ends.callback(self._nudges.close)
         self._pickup.start()
         self._ends.callback(self._pickup.stop)
         self._door.start()
@@ -266,6 +271,7 @@ class Daemon:
             self._sessions.rescan,
             self._pickup.sweep,
             self._courier.sweep,
+            self._nudges.sweep,
         ):
             loop.call_soon(part)
 

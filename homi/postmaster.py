@@ -184,7 +184,25 @@ class Postmaster:
         """
         if kind not in AGENT_KINDS:
             return
-        to = self._reachable(sender)
+        self._notice(self._reachable(sender), about, step, text, done)
+
+    def remind(self, name: Name, item: Item) -> None:
+        """Give the owner of name a letter that makes its model try again."""
+        text = (
+            f"The model failed while message {item.id} waited above. Please read what"
+            " is unread there and go on."
+        )
+        self._notice(name, item.id, f"{name}/model/{self._clock.wall():.0f}", text)
+
+    def _notice(
+        self,
+        to: Name,
+        about: MessageId,
+        step: str,
+        text: str,
+        done: Callable[[Result], None] | None = None,
+    ) -> None:
+        """Submit system mail; its id is made of what it is about."""
         head = Msg(
             id=MessageId(ids.derived("notice", self._device, about, step)),
             from_=POSTMASTER,

@@ -351,3 +351,22 @@ def test_the_postmark_tells_the_devices_own_time(run: Callable[..., None]) -> No
         ]
 
     run(scenario)
+
+
+def test_a_reminder_goes_to_the_name_itself_and_is_never_answered(
+    run: Callable[..., None],
+) -> None:
+    """It is mail like any other, so that the next request of the model holds all."""
+
+    async def scenario(bench: Bench) -> None:
+        await bench.send(letter())
+        box = bench.store.mailbox(Name("bob"))
+        (item,) = box.pending.values()
+        bench.postmaster.remind(Name("bob"), item)
+        await asyncio.sleep(0)
+        notice = list(box.pending.values())[-1]
+        assert (notice.kind, notice.from_) == (Kind.NOTICE, "postmaster")
+        assert notice.reply_to == item.id
+        assert box.find(item.id) is item
+
+    run(scenario)
