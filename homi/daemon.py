@@ -194,7 +194,9 @@ class Daemon:
         self._ends.callback(self._nudges.close)
         self._pickup.start()
         self._ends.callback(self._pickup.stop)
+        self._door.joined = lambda: self._store.publishing
         self._door.start()
+        self._store.on_published(self._door.flush)
         self._ends.callback(self._door.stop_accepting)
         self._sweep_later()
         self._ends.callback(lambda: self._sweeper.cancel())

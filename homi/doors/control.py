@@ -198,12 +198,13 @@ class ControlDoor:
         self._open: set[LineProtocol] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._big = BigLine()
+        self.joined: Callable[[], bool] = bool  # see Outbox
         self._watch = FolderWatch([os.fspath(path.parent)], self._changed)
 
     def start(self) -> None:
         """Bind and listen; CannotCreate (73) where that cannot be."""
         self._loop = asyncio.get_running_loop()
-        self._outbox = Outbox(self._loop)
+        self._outbox = Outbox(self._loop, self.joined)
         make_private(self._path.parent)
         self._entrance = Entrance(self._loop, self._admit, self._full)
         path = os.fspath(self._path)
@@ -263,6 +264,10 @@ class ControlDoor:
     def connections(self) -> int:
         """How many are open, or about to be."""
         return len(self._open) + len(self._tasks)
+
+    def flush(self) -> None:
+        """Write every answer that is ready."""
+        self._outbox.flush()
 
     def stop_accepting(self) -> None:
         """Take no more connections; those open go on."""

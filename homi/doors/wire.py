@@ -13,20 +13,25 @@ from homi.config import LINE_MAX, LINE_MAX_ALONE
 
 
 class Outbox:
-    """Joins the answers of one loop turn into one write per connection."""
+    """Joins answers into one write per connection: those of a batch, or of a turn."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Nothing is scheduled before the first answer."""
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, joined: Callable[[], bool] = bool
+    ) -> None:
+        """joined: whether somebody will call flush() behind the present callback, so
+        that the loop need not take another turn for it."""
         self._loop = loop
+        self._joined = joined
         self._dirty: list[LineProtocol] = []
 
     def mark(self, connection: "LineProtocol") -> None:
-        """Flush connection at the end of this loop turn."""
-        if not self._dirty:
-            self._loop.call_soon(self._flush)
+        """Flush connection with the others, at the end of this turn at the latest."""
+        if not self._dirty and not self._joined():
+            self._loop.call_soon(self.flush)
         self._dirty.append(connection)
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
+        """Write what every marked connection has."""
         dirty, self._dirty = self._dirty, []
         for connection in dirty:
             connection.flush()

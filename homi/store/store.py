@@ -75,6 +75,8 @@ class DiskStore:
         self._boxes = started.mailboxes
         self._engine: Engine | None = None
         self._stopped = False
+        self.publishing = False  # done callbacks are being called
+        self._told: list[Callable[[], None]] = []
         self._free = 0
         self._free_at = float("-inf")
 
@@ -158,6 +160,10 @@ class DiskStore:
         """Bytes an inbox line may have; a longer one does not fit the ring."""
         return self._committer.ring.largest - FIXED - NAME_MAX
 
+    def on_published(self, told: Callable[[], None]) -> None:
+        """Call told behind the done callbacks of each batch, publishing being over."""
+        self._told.append(told)
+
     # ---- what the engine tells ----
 
     def _publish(self, batch: Batch) -> None:
@@ -183,7 +189,13 @@ class DiskStore:
         for entry in entries:
             if entry.ok:
                 self.mailbox(Name(entry.place)).apply(entry.line)
-        self._answer(iter(batch.mails), iter(entries))
+        self.publishing = True
+        try:
+            self._answer(iter(batch.mails), iter(entries))
+        finally:
+            self.publishing = False
+            for told in self._told:
+                told()
 
     def _answer(self, mails: Iterator[Mail], entries: Iterator[Entry]) -> None:
         """Call every done; one that raises keeps no other from its answer."""

@@ -78,6 +78,27 @@ def test_answers_of_one_turn_leave_in_one_write() -> None:
     asyncio.run(main())
 
 
+def test_answers_of_a_batch_leave_with_its_end_and_no_turn_later() -> None:
+    """Another turn of the loop for each lone message would cost it a tenth."""
+
+    async def main() -> None:
+        joined = True
+        outbox = Outbox(asyncio.get_running_loop(), lambda: joined)
+        transport = Transport()
+        wire = LineProtocol(outbox, BigLine(), lambda _: Taker())
+        wire.connection_made(transport)
+        wire.answer(b"a\n")
+        wire.answer(b"b\n")
+        outbox.flush()
+        assert transport.writes == [b"a\nb\n"]
+        joined = False
+        wire.answer(b"c\n")
+        await asyncio.sleep(0)
+        assert transport.writes[1:] == [b"c\n"]
+
+    asyncio.run(main())
+
+
 def test_a_line_over_the_bound_needs_the_one_big_place() -> None:
     """Two callers must not make the daemon hold 64 MiB."""
 
