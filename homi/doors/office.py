@@ -114,10 +114,12 @@ class Office:
         """Every claimed name, and live sessions that have none."""
         rows = [self._row(claim) for claim in self.names.all()]
         owned = {row.owner.pid for row in rows if row.owner is not None}
+        # A namesake of a claim stands in its row: as another, or in its note.
         loose = [
             session_row(session)
             for pid, session in sorted(self.sessions.live.items())
             if pid not in owned
+            and (session.address is None or self.names.get(session.address) is None)
         ]
         return Listing(device=self.device, names=rows, sessions=loose)
 
