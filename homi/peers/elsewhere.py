@@ -38,9 +38,11 @@ def has_terminal(pid: int) -> bool:
 
 
 def environ(pid: int) -> bytes | None:
-    """Its environment, NUL between variables; None when it cannot be read."""
+    """Its environment, NUL between variables; None when it cannot be read, as in the
+    middle of an exec, when it reads as empty."""
     try:
         found = psutil.Process(pid).environ()
     except (psutil.Error, ValueError, OSError):
         return None
-    return b"\0".join(os.fsencode(f"{key}={value}") for key, value in found.items())
+    lines = [os.fsencode(f"{key}={value}") for key, value in found.items()]
+    return b"\0".join(lines) or None

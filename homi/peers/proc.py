@@ -32,10 +32,10 @@ def has_terminal(pid: int) -> bool:
 
 def environ(pid: int) -> bytes | None:
     """The environment it was started with, NUL between variables; None when it
-    cannot be read."""
+    cannot be read, as in the middle of an exec, when it reads as empty."""
     try:
         with open(f"/proc/{pid}/environ", "rb", buffering=0) as file:
-            return file.readall()
+            return file.readall() or None
     except OSError:
         return None
 

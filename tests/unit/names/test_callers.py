@@ -125,6 +125,24 @@ def test_a_terminal_without_an_agents_variables_is_a_person(
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc")
+def test_an_environment_that_reads_as_empty_proves_no_person(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the middle of an exec it does; an agent's variables may come with the next
+    look."""
+    with on_terminal() as pid:
+        assert classify(pid, UID, scene.sessions).caller is CallerClass.PERSON
+        real = open
+
+        def empty(path: str, *args: object, **more: object) -> object:
+            given = os.devnull if str(path).endswith("/environ") else path
+            return real(given, *args, **more)  # type: ignore[call-overload]
+
+        monkeypatch.setattr("builtins.open", empty)
+        assert classify(pid, UID, scene.sessions).caller is CallerClass.SERVICE
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc")
 def test_a_session_on_a_terminal_is_a_session(registry: Registry, scene: Scene) -> None:
     """Ancestors come first: a person's terminal does not make it a person."""
     with on_terminal() as pid:

@@ -121,10 +121,10 @@ def on_terminal(**variables: str) -> Iterator[int]:
     """A process with a terminal of its own and exactly these variables."""
     pid, fd = os.forkpty()
     if pid == 0:
-        command = ["sh", "-c", "echo ready; exec sleep 600"]
+        command = ["sh", "-c", "echo ready; read answer"]
         os.execvpe("sh", command, {"PATH": "/bin:/usr/bin", **variables})
     try:
-        # By then it has the terminal and the variables; both outlive the exec.
+        # By then it has the terminal and the variables, and no exec is under way.
         while b"ready" not in os.read(fd, 100):
             pass
         yield pid
