@@ -65,6 +65,10 @@ def start(home: str, /, *, as_json: bool) -> None:
     while time.monotonic() < deadline:
         ended = child.poll()
         if (pid := _answering(root)) is not None:
+            if pid != child.pid:
+                # Left alone, ours could come up behind a stop of the other one.
+                child.terminate()
+                child.wait()
             _say_up(pid, fresh=pid == child.pid, as_json=as_json)
             return
         if ended is not None and not (ended == os.EX_CANTCREAT and _held(root)):
