@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from homi.peers import process
+from tests.standin.place import until
 from tests.unit.sessions.place import on_terminal
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc")
@@ -96,6 +97,9 @@ def test_an_agents_variable_tells_and_a_likeness_does_not(variable: str) -> None
     agent = _child(**{variable: "1"})
     plain = _child(**{f"NOT_{variable}": "1", "NOTE": f"{variable}=1"})
     try:
+        for child in (agent, plain):
+            # Its environment reads as empty until the end of its exec.
+            until(lambda pid=child.pid: process.agent_variables(pid) is not None, "up")
         assert process.agent_variables(agent.pid) is True
         assert process.agent_variables(plain.pid) is False
     finally:
