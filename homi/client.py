@@ -13,7 +13,8 @@ from homi.dial import ANSWER_TIMEOUT, Dial
 from homi.envelope import encode
 from homi.errors import VersionMismatch
 from homi.paths import control_socket
-from homi.requests import Request, Welcome
+from homi.reports import Welcome
+from homi.requests import Request
 
 Answer = TypeVar("Answer", bound=msgspec.Struct)
 GRACE = 10.0  # s beyond the time a long verb was given: the daemon answers then

@@ -13,7 +13,17 @@ from homi.client import Client
 from homi.dial import Absent
 from homi.errors import NoInput
 from homi.render import Cell, fields
-from homi.requests import Claim, Claimed, Done, List, Listing, NameRow, Release
+from homi.reports import (
+    Claimed,
+    Done,
+    Listing,
+    NameRow,
+)
+from homi.requests import (
+    Claim,
+    List,
+    Release,
+)
 
 COLUMNS = ("NAME", "OWNER", "STATE", "PENDING", "OLDEST")
 

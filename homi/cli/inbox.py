@@ -18,7 +18,8 @@ from homi.client import Client
 from homi.clock import rfc3339
 from homi.envelope import Kind, MessageId, Rung
 from homi.render import Cell, short_ids
-from homi.requests import Queue, QueueReport
+from homi.reports import QueueReport
+from homi.requests import Queue
 from homi.store.mailbox import Item
 
 COLUMNS = ("ID", "FROM", "KIND", "RUNG", "REASON", "AGE", "BYTES")

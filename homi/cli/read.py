@@ -13,7 +13,8 @@ from homi.cli.mail import Letter, Mail
 from homi.client import Client
 from homi.dial import Absent
 from homi.errors import HomiError, NoInput, NotAllowed
-from homi.requests import Ack, Acked, CallerClass
+from homi.reports import Acked
+from homi.requests import Ack, CallerClass
 
 
 @click.command()

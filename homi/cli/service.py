@@ -19,7 +19,8 @@ from homi.dial import Absent, Lost
 from homi.errors import HomiError, NotReached
 from homi.peers import process
 from homi.render import Cell, fields
-from homi.requests import Done, Status, StatusReport, Stop
+from homi.reports import Done, StatusReport
+from homi.requests import Status, Stop
 from homi.store import pickup
 from homi.store.lock import LOCK
 

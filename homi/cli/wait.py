@@ -15,7 +15,8 @@ from homi.cli.mail import Mail
 from homi.client import Client
 from homi.dial import Absent, Lost
 from homi.errors import Unavailable
-from homi.requests import Wait, Waited
+from homi.reports import Waited
+from homi.requests import Wait
 
 RETURN_LIMIT = 10.0  # s a daemon that went away may take to come back
 REDIAL = 0.2  # s between two tries to reach it

@@ -5,6 +5,7 @@ into one answer.  homi-protocol(7) lists the answers.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
@@ -12,11 +13,12 @@ from homi.address import Name
 from homi.envelope import LADDER, MessageId, Rung
 from homi.errors import HomiError, NoInput, NotReached, StorageFailed
 from homi.postmaster import Result
-from homi.requests import SendReport
+from homi.reports import SendReport
 from homi.store.mailbox import Item
 
 Answer = msgspec.Struct | HomiError
 Reply = Callable[[int, Answer], None]
+Doer = Callable[[Any, Reply], None]  # of a request and the way back
 # Ends after which no rung of the ladder can be reached.
 ENDED = frozenset(
     {Rung.BOUNCED, Rung.EXPIRED, Rung.CANCELLED, Rung.DROPPED, Rung.MOVED}

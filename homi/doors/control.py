@@ -34,7 +34,17 @@ from homi.errors import (
 from homi.folders import FolderWatch
 from homi.paths import make_private
 from homi.peers.credentials import peer_credentials
-from homi.requests import PROTOCOL, VERBS, CallerClass, Failure, Hello, Request, Welcome
+from homi.reports import (
+    Failure,
+    Welcome,
+)
+from homi.requests import (
+    PROTOCOL,
+    VERBS,
+    CallerClass,
+    Hello,
+    Request,
+)
 
 log = logging.getLogger("homi.control")
 

@@ -17,7 +17,7 @@ from homi.errors import NoSuchDevice, NotReached
 from homi.names import Claim, Names
 from homi.owners import Owners
 from homi.postmaster import Postmaster
-from homi.requests import (
+from homi.reports import (
     Identity,
     Listing,
     NameRow,

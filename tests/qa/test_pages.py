@@ -11,7 +11,7 @@ import click
 import msgspec
 import pytest
 
-from homi import config, envelope, errors, requests
+from homi import config, envelope, errors, reports, requests
 from homi.cli import main
 from homi.cli.inbox import Row
 from homi.store.pickup import Spooled
@@ -138,13 +138,13 @@ def test_each_verb_and_field_of_the_protocol_is_described() -> None:
         re.findall(r"^\.It Cm (\S+)\n(.*?)(?=^\.It Cm |^\.El)", text, re.M | re.S)
     )
     answers = {
-        "hello": requests.Welcome,
-        "send": requests.SendReport,
-        "claim": requests.Claimed,
-        "release": requests.Done,
-        "ack": requests.Acked,
-        "wait": requests.Waited,
-        "whoami": requests.Identity,
+        "hello": reports.Welcome,
+        "send": reports.SendReport,
+        "claim": reports.Claimed,
+        "release": reports.Done,
+        "ack": reports.Acked,
+        "wait": reports.Waited,
+        "whoami": reports.Identity,
     }
     for tag, kind in verbs.items():
         fields = set(kind.__struct_encode_fields__) - {"i"}
@@ -153,17 +153,17 @@ def test_each_verb_and_field_of_the_protocol_is_described() -> None:
         assert marked(parts[tag], "Va") >= fields, tag
         if tag in answers:
             assert marked(parts[tag], "Va") <= fields | {"after"}, tag
-    rows = {*requests.NameRow.__struct_fields__, *requests.SessionRow.__struct_fields__}
-    listing = set(requests.Listing.__struct_fields__)
+    rows = {*reports.NameRow.__struct_fields__, *reports.SessionRow.__struct_fields__}
+    listing = set(reports.Listing.__struct_fields__)
     assert marked(parts["ls"], "Va") == rows | listing
-    queue = {"rows", *requests.QueueRow.__struct_fields__}
+    queue = {"rows", *reports.QueueRow.__struct_fields__}
     assert marked(parts["queue"], "Va") == queue
 
 
 def test_each_field_of_status_is_described() -> None:
     """Two of them exist only without a daemon."""
     text = section(page("homid.8"), "The fields of status")
-    known = {*requests.StatusReport.__struct_fields__, "running", "spooled"}
+    known = {*reports.StatusReport.__struct_fields__, "running", "spooled"}
     assert items(text, "Va") == known
 
 

@@ -1,0 +1,81 @@
+"""Whose mail a caller may decide over, and as whom it may write.
+
+Owns the rights of one caller of the control socket; does nothing by itself.
+homi-address(7) says who may do what.
+"""
+
+from homi.address import BUILT_IN, OWNER, Name, parse_address
+from homi.callers import Caller
+from homi.doors.office import Office
+from homi.envelope import Msg
+from homi.errors import HomiError, NoSuchName, NotAllowed, Usage
+from homi.requests import CallerClass
+
+
+class Rights:
+    """What one caller may do."""
+
+    def __init__(self, office: Office, caller: Caller) -> None:
+        """Owners are asked each time: they change while a connection lives."""
+        self.caller = caller
+        self._office = office
+
+    def owns(self, name: Name) -> bool:
+        """Whether the calling session may decide over this name's mail now."""
+        session = self.caller.session
+        return session is not None and self._office.owners.belongs(name, session)
+
+    def mailbox(self, given: str) -> Name:
+        """The local mailbox of an address."""
+        return self._office.mailbox_name(parse_address(given))
+
+    def own_mailbox(self, given: str | None, verb: str) -> Name:
+        """The mailbox a changing verb means; 64 none named, 77 another's."""
+        if given is None:
+            if self.caller.name is None:
+                raise Usage(f"{verb} needs a name here", hint=f"homi {verb} NAME")
+            return self.mailbox(self.caller.name)
+        name = self.mailbox(given)
+        if self.caller.caller is CallerClass.SESSION and not self.owns(name):
+            raise NotAllowed(
+                f"the mailbox of {name} is not this session's",
+                hint=f"this session is {self.caller.name}",
+            )
+        if name == OWNER and self.caller.caller is not CallerClass.PERSON:
+            raise NotAllowed("only a person at a terminal does this for owner")
+        return name
+
+    def need_person(self, what: str) -> None:
+        """77 unless a person at a terminal calls."""
+        if self.caller.caller is not CallerClass.PERSON:
+            raise NotAllowed(f"{what} needs a person at a terminal")
+
+    def who(self) -> str:
+        """Who decided, as the ledger keeps it."""
+        return f"{self.caller.name or self.caller.caller} pid {self.caller.pid}"
+
+    def may_sign(self, head: Msg) -> bool:
+        """Whether this caller may sign with the sender of head."""
+        sender = Name(head.from_)
+        if self.caller.caller is CallerClass.SESSION:
+            return self.owns(sender)
+        if sender == OWNER:
+            return self.caller.caller is CallerClass.PERSON
+        return self._office.names.get(sender) is not None and sender not in BUILT_IN
+
+    def not_yours(self, sender: str) -> HomiError:
+        """Why this caller may not speak as sender."""
+        if self.caller.caller is CallerClass.SESSION:
+            return NotAllowed(
+                f"the name {sender[:64]!r} is not this session's",
+                hint=f"this session is {self.caller.name}",
+            )
+        if sender == OWNER:
+            return NotAllowed(
+                "only a person at a terminal speaks as owner",
+                hint="name a claimed name with --from",
+            )
+        return NoSuchName(
+            f"no name {sender[:64]!r} on this device to send as",
+            hint="homi claim it first, or name another with --from",
+        )

@@ -1,0 +1,151 @@
+"""What the daemon answers: one struct a verb, beside the failures every verb shares.
+
+Owns the fields of answers, which only grow.  homi-protocol(7) is the page.
+"""
+
+import msgspec
+
+from homi.envelope import Rung
+from homi.requests import CallerClass
+
+
+class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Why a request was not done: homi.errors by its code."""
+
+    code: str
+    text: str
+    hint: str = ""
+    reason: str = ""
+
+
+class Welcome(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Answer to hello."""
+
+    v: int
+    software: str
+    device: str
+    caller: CallerClass
+    name: str | None = None  # what msg.from is for a caller that names none
+    pid: int = 0  # the daemon's
+
+
+class SendReport(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """Answer to send."""
+
+    id: str
+    rung: Rung
+    seq: int = 0
+    to: str = ""
+    duplicate: bool = False
+    reason: str | None = None
+
+
+class Acked(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Answer to ack: what is recorded as seen, those that were already included."""
+
+    name: str
+    ids: list[str]
+
+
+class Waited(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Answer to wait: pending mail after the seq asked for, oldest first."""
+
+    name: str
+    ids: list[str]
+    seq: int  # of the newest: the `after` of the next wait
+
+
+class Claimed(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Answer to claim."""
+
+    name: str
+    fresh: bool  # false: it was claimed already
+    socket: str  # where native clients write to the name
+    owner: int = 0  # pid of the live session that has the name; 0: nobody
+
+
+class Done(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Answer to release and stop."""
+
+    text: str
+    pending: int = 0
+
+
+class QueueRow(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A pending envelope as the courier sees it now; its ledger may say less."""
+
+    name: str
+    seq: int
+    id: str
+    rung: Rung
+    reason: str = ""
+    until: str = ""  # RFC 3339: no new try before
+
+
+class QueueReport(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Answer to queue, in order of arrival within each name."""
+
+    rows: list[QueueRow]
+
+
+class SessionRow(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A live session as homi knows it."""
+
+    pid: int
+    name: str = ""  # as the client writes it
+    address: str = ""  # folded; empty: nothing of it is a name
+    session: str = ""
+    status: str = ""
+    cwd: str = ""
+    version: str = ""
+    reachable: bool = True  # false: it has no socket, so nothing can be handed over
+
+
+class NameRow(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One claimed name."""
+
+    name: str
+    state: str  # live | held | built-in
+    pending: int = 0
+    oldest: str = ""  # RFC 3339 of the oldest pending envelope
+    owner: SessionRow | None = None
+    others: list[int] = []  # pids of further live sessions of this name
+    cwd: str = ""
+    note: str = ""  # anything a person should know: a fight over the record, …
+
+
+class Listing(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Answer to ls."""
+
+    device: str
+    names: list[NameRow]
+    sessions: list[SessionRow] = []  # live ones that own no claimed name
+
+
+class StatusReport(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Answer to status."""
+
+    device: str
+    software: str
+    pid: int
+    since: str  # RFC 3339
+    root: str
+    names: int
+    sessions: int
+    pending: int
+    connections: int
+    free_mib: int
+    accept: str  # open, or why accept is closed
+    findings: list[str] = []  # what was unreadable at start, path and offset
+    notes: list[str] = []
+
+
+class Identity(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Answer to whoami."""
+
+    caller: CallerClass
+    device: str
+    name: str = ""
+    names: list[str] = []
+    pid: int = 0
+    session: str = ""
