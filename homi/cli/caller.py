@@ -11,7 +11,7 @@ from typing import NamedTuple
 from homi import config, paths
 from homi.address import OWNER, Name, fold
 from homi.cli.output import note
-from homi.client import Client
+from homi.connection import Connection
 from homi.dial import Absent
 from homi.errors import Usage, VersionMismatch
 from homi.peers import process, registry
@@ -44,13 +44,13 @@ class Self(NamedTuple):
         return self.name
 
 
-def connect(root: Path) -> tuple[Self, Client | None]:
+def connect(root: Path) -> tuple[Self, Connection | None]:
     """Who calls, and the daemon; None where none runs that we understand.
 
     Files can be read beside a daemon of another version, so that is only noted.
     """
     try:
-        client = Client(root)
+        client = Connection(root)
     except Absent:
         return measure(), None
     except VersionMismatch as error:

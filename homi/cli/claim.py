@@ -9,7 +9,7 @@ from homi import paths
 from homi.address import BUILT_IN, show
 from homi.cli import options, output
 from homi.cli.mail import Mail
-from homi.client import Client
+from homi.connection import Connection
 from homi.dial import Absent
 from homi.errors import NoInput
 from homi.render import Cell, fields
@@ -44,7 +44,7 @@ def claim(
       $ homi claim --cwd ~/src/gds gds-agent
     """
     folder = None if cwd is None else _absolute(cwd)
-    with Client(paths.state_root(home)) as client:
+    with Connection(paths.state_root(home)) as client:
         done = client.call(Claim(i=1, name=name, cwd=folder, take=take), Claimed)
     if as_json:
         output.json_line(done)
@@ -72,7 +72,7 @@ def release(home: str, /, name: str, *, as_json: bool) -> None:
     \b
       $ homi release gds-agent
     """
-    with Client(paths.state_root(home)) as client:
+    with Connection(paths.state_root(home)) as client:
         done = client.call(Release(i=1, name=name), Done)
     if as_json:
         output.json_line(done)
@@ -95,7 +95,7 @@ def ls(home: str, /, *, as_json: bool) -> None:
     """
     root = paths.state_root(home)
     try:
-        with Client(root) as client:
+        with Connection(root) as client:
             listing = client.call(List(i=1), Listing)
     except Absent:
         listing = _from_files(root)

@@ -14,8 +14,8 @@ from homi.address import Name
 from homi.cli import options, output
 from homi.cli.caller import connect
 from homi.cli.mail import Mail
-from homi.client import Client
 from homi.clock import rfc3339
+from homi.connection import Connection
 from homi.envelope import Kind, MessageId, Rung
 from homi.render import Cell, short_ids
 from homi.reports import QueueReport
@@ -93,7 +93,7 @@ def pending(
     return rows
 
 
-def explained(rows: list[Row], client: Client | None) -> list[Row]:
+def explained(rows: list[Row], client: Connection | None) -> list[Row]:
     """The rows with what the daemon knows of each beyond its ledger: why it waits."""
     if client is None or not rows:
         return rows

@@ -10,7 +10,7 @@ from homi.address import OWNER, Name
 from homi.cli import options, output
 from homi.cli.caller import Self, connect
 from homi.cli.mail import Letter, Mail
-from homi.client import Client
+from homi.connection import Connection
 from homi.dial import Absent
 from homi.errors import HomiError, NoInput, NotAllowed
 from homi.reports import Acked
@@ -102,7 +102,7 @@ def _mine(me: Self, place: Name) -> bool:
     return me.caller is CallerClass.SESSION
 
 
-def _record(client: Client | None, letter: Letter) -> None:
+def _record(client: Connection | None, letter: Letter) -> None:
     """Have it recorded that the text was printed; say so where it was not."""
     if client is None:
         output.note("no daemon runs: it is not recorded that you read this")

@@ -14,7 +14,7 @@ from homi import config, paths
 from homi.cli import options, output
 from homi.cli.fast import load
 from homi.cli.mail import Mail
-from homi.client import Client
+from homi.connection import Connection
 from homi.dial import Absent, Lost
 from homi.errors import HomiError, NotReached
 from homi.peers import process
@@ -94,7 +94,7 @@ def stop(home: str, /, *, as_json: bool) -> None:
       stopped (pid 4021)
     """
     try:
-        with Client(paths.state_root(home)) as client:
+        with Connection(paths.state_root(home)) as client:
             pid = client.welcome.pid
             handle = _handle(pid)
             client.call(Stop(i=1), Done)
@@ -121,7 +121,7 @@ def status(home: str, /, *, as_json: bool) -> int:
     """
     root = paths.state_root(home)
     try:
-        with Client(root) as client:
+        with Connection(root) as client:
             report = client.call(Status(i=1), StatusReport)
     except Absent as error:
         _status_of_files(root, as_json=as_json)
@@ -161,7 +161,7 @@ class _StartFailed(HomiError):
 def _answering(root: Path) -> int | None:
     """The pid of the daemon that says hello; None where none does."""
     try:
-        with Client(root) as client:
+        with Connection(root) as client:
             return client.welcome.pid
     except (Absent, Lost):
         return None

@@ -12,7 +12,7 @@ from homi.cli import options
 from homi.cli.caller import connect
 from homi.cli.inbox import explained, pending, show_rows
 from homi.cli.mail import Mail
-from homi.client import Client
+from homi.connection import Connection
 from homi.dial import Absent, Lost
 from homi.errors import Unavailable
 from homi.reports import Waited
@@ -53,8 +53,8 @@ def wait(
 
 
 def _wait(
-    mail: Mail, client: Client, ask: Wait, timeout: float | None
-) -> tuple[Waited, Client]:
+    mail: Mail, client: Connection, ask: Wait, timeout: float | None
+) -> tuple[Waited, Connection]:
     """The daemon's answer and who gave it; asked again, for the time that is left,
     if it went away."""
     deadline = None if timeout is None else time.monotonic() + timeout
@@ -67,12 +67,12 @@ def _wait(
             client = _again(mail, lost)
 
 
-def _again(mail: Mail, lost: Lost) -> Client:
+def _again(mail: Mail, lost: Lost) -> Connection:
     """A new connection to a daemon that went away; 69 if it does not come back."""
     limit = time.monotonic() + RETURN_LIMIT
     while time.monotonic() < limit:
         try:
-            return Client(mail.root)
+            return Connection(mail.root)
         except (Absent, Lost):
             time.sleep(REDIAL)
     raise Unavailable(

@@ -21,7 +21,7 @@ from tests.cli.run import REPOSITORY, environment
 HEAVY = (
     "aiofiles argparse asyncio click collections dataclasses enum hashlib inspect json"
     " logging msgspec pathlib psutil re rich selectors socket subprocess typing uuid"
-    " uvloop homi.client homi.config homi.envelope homi.paths homi.requests"
+    " uvloop homi.connection homi.config homi.envelope homi.paths homi.requests"
 )
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
 

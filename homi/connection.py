@@ -20,7 +20,7 @@ Answer = TypeVar("Answer", bound=msgspec.Struct)
 GRACE = 10.0  # s beyond the time a long verb was given: the daemon answers then
 
 
-class Client:
+class Connection:
     """One connection to the daemon of a state root."""
 
     def __init__(self, root: Path) -> None:
