@@ -3,9 +3,13 @@
 Owns every reading of a clock; whoever decides takes `now` as an argument.
 """
 
+import re
 import time
 from datetime import UTC, datetime
 from typing import Protocol
+
+_AGE = re.compile(r"(\d{1,9})([smhdw])", re.ASCII)
+_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
 
 class Clock(Protocol):
@@ -51,3 +55,17 @@ def rfc3339(wall: float) -> str:
 def parse_rfc3339(text: str) -> float:
     """Seconds since the epoch of an RFC 3339 time; ValueError when it is none."""
     return datetime.fromisoformat(text).timestamp()
+
+
+def moment(text: str, now: float) -> float:
+    """Seconds since the epoch of a time as a person writes it; ValueError if none.
+
+    An age before now (90s, 15m, 3h, 2d, 1w), an RFC 3339 time, or a date and perhaps
+    a time of day, which are local without a zone.  Nothing is before the epoch.
+    """
+    if found := _AGE.fullmatch(text):
+        return max(0.0, now - int(found[1]) * _SECONDS[found[2]])
+    try:
+        return max(0.0, parse_rfc3339(text))
+    except OverflowError:
+        raise ValueError("out of range") from None

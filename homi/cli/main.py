@@ -26,7 +26,7 @@ MODULES = {
     "ack": "read",
     "wait": "wait",
     "trace": "trace",
-    "queue": "inbox",
+    "queue": "queue",
 }
 
 

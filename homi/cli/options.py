@@ -3,6 +3,7 @@
 Owns the translation of homi.cli.fast's table, so that each option is spelled once.
 """
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -11,13 +12,43 @@ import click
 from homi.address import show
 from homi.cli.fast import OPTIONS
 from homi.cli.submission import RUNGS
+from homi.clock import moment, rfc3339
 
 Command = Callable[..., Any]
 
 SECONDS_MAX = 1_000_000_000  # 31 years: the system takes no timeout of ten times that
 DIGITS_MAX = 15  # of a number: a sequence has no more
 
+TIMES = "3h, 2d, a date, or an RFC 3339 time"
+
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+def since(command: Command) -> Command:
+    """--since T: the stamp from which on, in RFC 3339 as the files have it."""
+    text = f"Only what came at T or later: {TIMES}."
+    return click.option("--since", type=stamp, metavar="T", help=text)(command)
+
+
+def before(command: Command) -> Command:
+    """--before T: the stamp before which, in RFC 3339 as the files have it."""
+    text = f"Only what came before T: {TIMES}."
+    return click.option("--before", type=stamp, metavar="T", help=text)(command)
+
+
+def stamp(text: str) -> str:
+    """A time or an age that a person wrote, as RFC 3339 UTC."""
+    try:
+        return rfc3339(moment(text, time.time()))
+    except ValueError:
+        raise click.BadParameter(f"{show(text)} is no time: {TIMES}") from None
+
+
+def number(text: str) -> int:
+    """text as a number that counts something."""
+    if not (text.isascii() and text.isdecimal() and len(text) <= DIGITS_MAX):
+        raise click.BadParameter(f"{show(text)} is no whole number from 0 on")
+    return int(text)
 
 
 def of(verb: str) -> Callable[[Command], Command]:
@@ -43,7 +74,7 @@ def of(verb: str) -> Callable[[Command], Command]:
 
 def _type(kind: str) -> Any:  # noqa: ANN401 - all that click checks a value by
     """What click checks a value by."""
-    checks = {"seconds": _seconds, "number": _number, "rung": click.Choice(RUNGS)}
+    checks = {"seconds": _seconds, "number": number, "rung": click.Choice(RUNGS)}
     return None if kind == "flag" else checks.get(kind, click.STRING)
 
 
@@ -56,10 +87,3 @@ def _seconds(text: str) -> float:
     if not 0 <= seconds <= SECONDS_MAX:
         raise click.BadParameter(f"{show(text)} is no time from 0 to {SECONDS_MAX} s")
     return seconds
-
-
-def _number(text: str) -> int:
-    """text as a number that counts something."""
-    if not (text.isascii() and text.isdecimal() and len(text) <= DIGITS_MAX):
-        raise click.BadParameter(f"{show(text)} is no whole number from 0 on")
-    return int(text)

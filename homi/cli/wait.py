@@ -10,8 +10,8 @@ import click
 from homi import paths
 from homi.cli import options
 from homi.cli.caller import connect
-from homi.cli.inbox import explained, pending, show_rows
 from homi.cli.mail import Mail
+from homi.cli.rows import explained, pending, show_rows
 from homi.connection import Connection
 from homi.dial import Absent, Lost
 from homi.errors import Unavailable

@@ -13,7 +13,7 @@ import pytest
 
 from homi import config, envelope, errors, reports, requests
 from homi.cli import main
-from homi.cli.inbox import Row
+from homi.cli.rows import Row
 from homi.store.pickup import Spooled
 
 REPOSITORY = Path(__file__).parents[2]
