@@ -57,20 +57,32 @@ class Dial:
 
     def ask(self, line: bytes) -> Json:
         """What the daemon answered to line; its error as one of homi.errors."""
+        self.put(line)
+        return outcome(self.answer())
+
+    def put(self, lines: bytes) -> None:
+        """Write requests; Late where the daemon reads none of it in time."""
         try:
-            self._sendall(line)
-            answer = decode(self._line())
-        except TimeoutError:
-            raise Late("the daemon gave no answer in time") from None
+            self._socket.sendall(lines)
+        except (BrokenPipeError, ConnectionResetError):
+            return  # the other end closed over it: it may have said why
         except OSError as error:
-            raise Lost(f"connection to the daemon lost: {error.strerror}") from error
-        failure = answer.get("error")
-        if isinstance(failure, dict):
-            raise _failure(failure)
-        done = answer.get("ok")
-        if not isinstance(done, dict):
-            raise VersionMismatch("the daemon gave an answer this homi cannot read")
-        return done
+            raise _lost(error) from error
+
+    def answer(self) -> Json:
+        """The next answer as it came, in whatever order they come; Lost at the end."""
+        try:
+            return decode(self._line())
+        except OSError as error:
+            raise _lost(error) from error
+
+    def answered(self) -> bool:
+        """Whether answer() has one to give without waiting."""
+        return b"\n" in self._rest
+
+    def fileno(self) -> int:
+        """The descriptor that is readable when more of an answer came."""
+        return self._socket.fileno()
 
     def settimeout(self, seconds: float | None) -> None:
         """How long ask() waits for an answer from now on; None waits for ever."""
@@ -116,13 +128,6 @@ class Dial:
         raw = self._socket.getsockopt(_socket.SOL_SOCKET, option, 12)
         return int.from_bytes(raw[4:8], sys.byteorder)
 
-    def _sendall(self, line: bytes) -> None:
-        """Write line, unless the other end closes over it: it may have said why."""
-        try:
-            self._socket.sendall(line)
-        except (BrokenPipeError, ConnectionResetError):
-            return
-
     def _line(self) -> bytes:
         """The next whole line."""
         parts = [self._rest]
@@ -157,6 +162,24 @@ def decode(line: bytes) -> Json:
     if not isinstance(value, dict):
         raise VersionMismatch("the daemon gave an answer this homi cannot read")
     return value
+
+
+def outcome(answer: Json) -> Json:
+    """What was done, by an answer; its error as one of homi.errors."""
+    failure = answer.get("error")
+    if isinstance(failure, dict):
+        raise _failure(failure)
+    done = answer.get("ok")
+    if not isinstance(done, dict):
+        raise VersionMismatch("the daemon gave an answer this homi cannot read")
+    return done
+
+
+def _lost(error: OSError) -> Lost:
+    """What the end of a connection means to who waits for an answer."""
+    if isinstance(error, TimeoutError):
+        return Late("the daemon gave no answer in time")
+    return Lost(f"connection to the daemon lost: {error.strerror}")
 
 
 def _failure(fields: Json) -> HomiError:

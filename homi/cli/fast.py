@@ -43,6 +43,7 @@ OPTIONS: tuple[Option, ...] = (
         "SECONDS",
         "Wait so long for RUNG (60).",
     ),
+    ("send", ("--lines",), "lines", "flag", "", "Send each line by itself."),
     ("send", ("--json",), "as_json", "flag", "", "Print one JSON object."),
     ("wait", ("--timeout",), "timeout", "seconds", "SECONDS", "Wait no longer."),
     ("wait", ("--after",), "after", "number", "SEQ", "Only mail with a higher seq."),
@@ -118,6 +119,8 @@ def post(plan: Plan) -> int:
     path = socket_path(plan.home)
     if path is None or plan.key or len(plan.reply_to) not in (0, 36):
         return load("homi.cli.spool", "send", plan)
+    if plan.lines:
+        return load("homi.cli.lines", "deliver", plan, path)
     try:
         return deliver(plan, path)
     except Absent:
@@ -190,12 +193,14 @@ def _plan(home: str, operands: list[str], fields: dict[str, str]) -> Plan | None
     for field, value in fields.items():
         if not value:
             return None
-        if field == "as_json":
-            plan.as_json = True
+        if field in ("as_json", "lines"):
+            setattr(plan, field, True)
         elif field == "timeout":
             if not (value.isascii() and value.isdecimal() and len(value) < 10):
                 return None
             plan.timeout = float(value)
         else:
             setattr(plan, field, value)
+    if plan.lines and (plan.text not in (None, "-") or plan.wait_for):
+        return None
     return plan if fields.get("wait_for", RUNGS[0]) in RUNGS else None

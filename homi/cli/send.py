@@ -23,9 +23,14 @@ def send(
       $ make 2>&1 | homi send --wait-for seen --timeout 600 gds-agent
       $ homi send --from ci --key 2026-11-30 gds-agent -f report.txt
       $ homi send --reply-to 7c10 ada 'done, see branch fix-210'
+      $ homi send --from ci --lines --key 2026-11-30 ada -f failures.txt
     """
     if text is not None and fields["file"]:
         raise Usage("both a text and a file", hint="homi send --help")
+    if fields["lines"] and text not in (None, "-"):
+        raise Usage("--lines takes standard input or -f FILE, and no text")
+    if fields["lines"] and fields["wait_for"]:
+        raise Usage("--lines does not wait for a rung", hint="homi wait --help")
     plan = Plan(home, to, text)
     plan.timeout = WAIT_DEFAULT if timeout is None else timeout
     for field, value in fields.items():

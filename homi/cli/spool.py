@@ -11,6 +11,7 @@ import msgspec
 
 from homi import ids, paths
 from homi.address import BUILT_IN, OWNER, Name, parse_address, parse_name
+from homi.cli import lines
 from homi.cli.caller import Self, connect, measure
 from homi.cli.mail import Mail
 from homi.cli.output import note
@@ -21,10 +22,11 @@ from homi.cli.submission import (
     deliver,
     folded,
     read_text,
+    report,
 )
 from homi.clock import rfc3339
-from homi.dial import Absent
-from homi.errors import NoSuchName, NotAllowed, NotReached
+from homi.dial import Absent, Json
+from homi.errors import HomiError, NoSuchName, NotAllowed, NotReached
 from homi.requests import CallerClass
 from homi.store import pickup
 from homi.strict import parse_msg
@@ -38,40 +40,23 @@ def send(plan: Plan) -> int:
     if plan.key:
         plan.sender = plan.sender or connect(root)[0].need_sender()
         # The form an address is looked up in: Ada and ada are one recipient.
-        to = str(parse_address(plan.to))
-        plan.id = ids.derived(parse_name(plan.sender), to, plan.key)
+        plan.parts = (parse_name(plan.sender), str(parse_address(plan.to)))
+        plan.id = ids.derived(*plan.parts, plan.key)
+    path = str(paths.control_socket(root))
+    if plan.lines:
+        return lines.deliver(plan, path)
     try:
-        return deliver(plan, str(paths.control_socket(root)))
+        return deliver(plan, path)
     except Absent:
         return spool(plan)
 
 
 def spool(plan: Plan) -> int:
     """Leave the message in pickup/, durably, and say that this is all that is known."""
-    root = paths.state_root(plan.home)
-    mail, me = Mail(root), measure()
-    place = mail.recipient(plan.to)
-    sender = Name(folded(plan.sender)) if plan.sender else me.need_sender()
-    _may_sign(me, sender, mail.claimed())
+    tray = Tray(plan)
     if plan.body is None:
         plan.body = read_text(plan)
-    msg = compose(plan, sender).encode()
-    parse_msg(msg)
-    pickup.write(
-        root,
-        pickup.Spooled(
-            at=rfc3339(time.time()),
-            caller=me.caller,
-            uid=os.getuid(),
-            pid=os.getpid(),
-            session=me.session,
-            msg=msgspec.Raw(msg),
-        ),
-    )
-    announce(
-        plan,
-        {"id": plan.id, "rung": "spooled", "to": place, "seq": 0, "duplicate": False},
-    )
+    announce(plan, tray.leave())
     if plan.wait_for not in ("", "spooled"):
         raise NotReached(
             f"not {plan.wait_for}: no daemon runs; the message waits in pickup/",
@@ -79,6 +64,54 @@ def spool(plan: Plan) -> int:
         )
     note("no daemon runs: the message waits in pickup/; do not send it again")
     return 0
+
+
+def rest(batch: lines.Batch) -> int:
+    """Leave every line of batch that nobody answered for in pickup/."""
+    tray, kept = Tray(batch.plan), 0
+    for line in batch.left():
+        batch.plan.id, batch.plan.body = line.id, line.text
+        try:
+            line.report = tray.leave()
+        except HomiError as error:
+            line.error = error
+        else:
+            kept += 1
+    if kept:
+        note("no daemon runs: the messages wait in pickup/; do not send them again")
+    return 0
+
+
+class Tray:
+    """pickup/, as this caller may use it for one recipient."""
+
+    def __init__(self, plan: Plan) -> None:
+        """Who signs and who is meant are settled once, by the daemon's own rules."""
+        self._plan = plan
+        self._root = paths.state_root(plan.home)
+        mail, self._me = Mail(self._root), measure()
+        self._place = mail.recipient(plan.to)
+        plain = Name(folded(plan.sender)) if plan.sender else self._me.need_sender()
+        _may_sign(self._me, plain, mail.claimed())
+        self._sender = plain
+
+    def leave(self) -> Json:
+        """Write the plan's present text, synced; the report of it."""
+        msg = compose(self._plan, self._sender).encode()
+        parse_msg(msg)
+        pickup.write(
+            self._root,
+            pickup.Spooled(
+                at=rfc3339(time.time()),
+                caller=self._me.caller,
+                uid=os.getuid(),
+                pid=os.getpid(),
+                session=self._me.session,
+                msg=msgspec.Raw(msg),
+            ),
+        )
+        done: Json = {"rung": "spooled", "to": self._place, "seq": 0}
+        return report(self._plan, done)
 
 
 def _may_sign(me: Self, sender: Name, claimed: list[Name]) -> None:

@@ -32,6 +32,8 @@ class Plan:
         "home",
         "id",
         "key",
+        "lines",
+        "parts",
         "reply_to",
         "sender",
         "text",
@@ -50,6 +52,8 @@ class Plan:
         self.sender = ""
         self.reply_to = ""
         self.key = ""
+        self.parts: tuple[str, ...] = ()  # what the id is made of, by the key
+        self.lines = False  # each line of the text is a message
         self.file = ""
         self.wait_for = ""
         self.timeout = WAIT_DEFAULT
@@ -75,18 +79,18 @@ def deliver(plan: Plan, path: str) -> int:
     """Send, wait if asked to, say how far it got; the status.  Absent: no daemon."""
     if plan.body is None:
         plan.body = read_text(plan)
-    report = _submit(plan, path)
+    done = _submit(plan, path)
     failure: HomiError | None = None
-    if plan.wait_for and plan.wait_for != report["rung"]:
+    if plan.wait_for and plan.wait_for != done["rung"]:
         try:
-            report |= _await(plan, path, str(report["to"]))
+            done |= _await(plan, path, str(done["to"]))
         except NotReached as error:
             failure = error
         except KeyboardInterrupt:
             # Who tires of waiting must still learn that it is stored, and its id.
-            announce(plan, report)
+            announce(plan, done)
             raise
-    announce(plan, report)
+    announce(plan, done)
     if failure is not None:
         raise failure
     return 0
@@ -94,17 +98,8 @@ def deliver(plan: Plan, path: str) -> int:
 
 def announce(plan: Plan, report: Json) -> None:
     """The result on stdout: the rung it reached, its id, where it is."""
-    if plan.as_json:
-        line = "{" + ",".join(f'"{k}":{_json(v)}' for k, v in report.items()) + "}"
-    else:
-        # Eight digits on a terminal: which shorter ones are in use is not known here.
-        terminal = sys.stdout is not None and sys.stdout.isatty()
-        shown = plan.id[24:32] if terminal else plan.id
-        line = f"{report['rung']} {shown} to {report['to']}"
-        if report["duplicate"]:
-            line += " (already)"
     try:
-        print(line, flush=True)
+        print(shown(plan, report), flush=True)
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -112,6 +107,17 @@ def announce(plan: Plan, report: Json) -> None:
             f"cannot write the result: {error.strerror}",
             hint=f"{plan.id} is {report['rung']}; do not send it again",
         ) from None
+
+
+def shown(plan: Plan, report: Json) -> str:
+    """A report as the line this caller asked for."""
+    if plan.as_json:
+        return "{" + ",".join(f'"{k}":{_json(v)}' for k, v in report.items()) + "}"
+    # Eight digits on a terminal: which shorter ones are in use is not known here.
+    terminal = sys.stdout is not None and sys.stdout.isatty()
+    name = str(report["id"])[24:32] if terminal else report["id"]
+    already = " (already)" if report["duplicate"] else ""
+    return f"{report['rung']} {name} to {report['to']}{already}"
 
 
 def read_text(plan: Plan) -> str:
@@ -131,7 +137,7 @@ def read_text(plan: Plan) -> str:
             raise Usage("no text", hint="homi send NAME TEXT, or the text on stdin")
     else:
         data = os.fsencode(plan.text or "")
-    return _decoded(data)
+    return decoded(data)
 
 
 def compose(plan: Plan, sender: str) -> str:
@@ -176,7 +182,7 @@ def _read(fd: int) -> bytes:
     return b"".join(parts)
 
 
-def _decoded(data: bytes) -> str:
+def decoded(data: bytes) -> str:
     """data as text within the limits; else BadMessage with the measured fact."""
     try:
         text = data.decode()
@@ -212,14 +218,24 @@ def _submit(plan: Plan, path: str) -> Json:
 
 def _send(plan: Plan, dial: Dial) -> Json:
     """What the daemon says of the message on this connection."""
-    sender = plan.sender or dial.welcome.get("name")
-    if not sender:
+    msg = compose(plan, sender(plan, dial))
+    done = dial.ask(f'{{"verb":"send","i":1,"msg":{msg}}}\n'.encode())
+    return report(plan, done)
+
+
+def sender(plan: Plan, dial: Dial) -> str:
+    """Who signs: as asked, else who the daemon says is calling; Usage (64) if none."""
+    found = plan.sender or dial.welcome.get("name")
+    if not found:
         raise Usage(
             "who writes? neither a session nor a person at a terminal calls",
             hint="--from NAME, one of homi ls",
         )
-    msg = compose(plan, str(sender))
-    done = dial.ask(f'{{"verb":"send","i":1,"msg":{msg}}}\n'.encode())
+    return str(found)
+
+
+def report(plan: Plan, done: Json) -> Json:
+    """What is said of a message of plan for which the daemon answered done."""
     return {
         "id": plan.id,
         "rung": done.get("rung", "stored"),
