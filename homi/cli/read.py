@@ -9,10 +9,11 @@ from homi import paths, render
 from homi.address import OWNER, Name
 from homi.cli import options, output
 from homi.cli.caller import Self, connect
-from homi.cli.mail import Letter, Mail
+from homi.cli.mail import Mail
 from homi.connection import Connection
 from homi.dial import Absent
 from homi.errors import HomiError, NoInput, NotAllowed
+from homi.mail import Letter
 from homi.reports import Acked
 from homi.requests import Ack, CallerClass
 

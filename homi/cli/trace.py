@@ -7,9 +7,10 @@ import msgspec
 
 from homi import paths, render
 from homi.cli import options, output
-from homi.cli.mail import Letter, Mail, starts
+from homi.cli.mail import Mail
 from homi.envelope import Kind, LedgerLine, MessageId, Msg, Rung, Via
 from homi.errors import NoInput
+from homi.mail import Letter, starts
 from homi.render import Cell
 from homi.store import reading
 from homi.store.lines import Unreadable

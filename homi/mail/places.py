@@ -1,0 +1,111 @@
+"""Which mailboxes a state root has, and which one an address means.
+
+Owns the reading of names.json beside the daemon, and what waits in pickup/.  Reads
+only, with or without a daemon.  homi-address(7) has the rules.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from homi import config, paths
+from homi.address import BUILT_IN, Name, is_name, parse_address
+from homi.envelope import Msg, decode_msg
+from homi.errors import StorageFailed
+from homi.routing import resolve
+from homi.store import pickup
+from homi.store.lines import Unreadable
+
+
+class Places:
+    """The names and mailboxes under one state root."""
+
+    def __init__(self, root: Path, note: Callable[[str], None]) -> None:
+        """Nothing is read yet.  A root others can reach is refused (78).
+
+        note is told what is damaged and hides no other mail.
+        """
+        if root.exists():
+            paths.check_private(root)
+        self.root = root
+        self.note = note
+
+    def claimed(self) -> list[Name]:
+        """The names that are claimed here, the built-in ones with them."""
+        path = self.root / "names.json"
+        try:
+            raw = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+        except FileNotFoundError:
+            raw = {}
+        except OSError as error:
+            raise StorageFailed(f"cannot read {path}: {error.strerror}") from error
+        except (ValueError, RecursionError) as error:
+            raise StorageFailed(
+                f"cannot read {path}: it is damaged",
+                hint="homi start sets it aside and says what it held",
+            ) from error
+        return sorted({*BUILT_IN, *_claims(raw.get("claims"))})
+
+    def listed(self) -> list[Name]:
+        """As claimed(); where that cannot be read, the names that have a mailbox: one
+        damaged file hides no mail.  Notes it."""
+        try:
+            return self.claimed()
+        except StorageFailed as error:
+            self.note(error.text)
+            return sorted({*BUILT_IN, *self.mailboxes()})
+
+    def mailboxes(self) -> list[Name]:
+        """The names that have a mailbox on disk, claimed or not."""
+        try:
+            found = os.listdir(self.root / "mail")
+        except FileNotFoundError:
+            return []
+        return sorted(Name(name) for name in found if is_name(name))
+
+    def place(self, text: str) -> Name:
+        """The mailbox to read that an address means: also one of a released name."""
+        return self._resolve(text, {*self.listed(), *self.mailboxes()})
+
+    def recipient(self, text: str) -> Name:
+        """The claimed name that an address means; 67 or 68 with a hint where none."""
+        return self._resolve(text, {*self.claimed()})
+
+    def _resolve(self, text: str, known: set[Name]) -> Name:
+        """The one of known that an address means."""
+        _, name = resolve(
+            parse_address(text),
+            config.load(paths.config_file()).device_name(),
+            known.__contains__,
+            lambda _: False,
+            known,
+        )
+        return name
+
+    def spooled(self) -> Iterator[tuple[pickup.Spooled, Msg]]:
+        """What waits in pickup/, oldest first; notes each file that is no message."""
+        for path, found in pickup.scan(self.root):
+            if isinstance(found, Unreadable):
+                self.note(f"{path}: {found.text}")
+            elif (msg := readable(found.msg)) is None:
+                self.note(f"{path}: no message")
+            else:
+                yield found, msg
+
+
+def readable(raw: msgspec.Raw) -> Msg | None:
+    """What the sender wrote; None where it is no message."""
+    try:
+        return decode_msg(raw)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _claims(raw: object) -> set[Name]:
+    """The names in the claims of names.json."""
+    items = raw if isinstance(raw, (list, dict)) else []
+    found = (item.get("name") if isinstance(item, dict) else item for item in items)
+    return {Name(name) for name in found if isinstance(name, str) and is_name(name)}
