@@ -36,6 +36,7 @@ DESK_NUMBERS = 1024
 # Below the receiving client's own guard (bucket of 30, 0.5/s, 50 waiting).
 PACE_BURST = 20
 PACE_RATE = 0.4  # per second, sender and session
+DIGEST_FROM = 20  # letters: a longer backlog is one turn that lists it
 UNPROVEN_MAX = 40  # per session, over all senders
 SWEEP = 60.0  # s: re-reads what a lost notice would have told
 STOP_DRAIN = 1.5  # s each part of a stop may take to finish what is in flight

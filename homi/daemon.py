@@ -19,6 +19,7 @@ import uvloop
 from homi import __version__, config, paths
 from homi.address import Name
 from homi.callers import classify
+from homi.claims import State
 from homi.clock import SystemClock
 from homi.config import SWEEP, Config
 from homi.courier.courier import Courier
@@ -34,7 +35,7 @@ from homi.errors import CannotCreate
 from homi.legs.base import Evidence
 from homi.legs.claude import ClaudeLeg
 from homi.legs.witness import ClaudeWitness
-from homi.names import Names, State
+from homi.names import Names
 from homi.owners import Owners
 from homi.peers.registry import Planter
 from homi.postmaster import Postmaster

@@ -7,78 +7,21 @@ session has a name.  homi-mailbox(5) lists the fields, homi-address(7) the gramm
 import os
 import secrets
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 
 import msgspec
 
 from homi import address as grammar
-from homi.address import BUILT_IN, OWNER, POSTMASTER, Name
+from homi import settings
+from homi.address import OWNER, POSTMASTER, Name
+from homi.claims import NUMBER_HIGH, NUMBER_LOW, Claim, Desk, Released, State
 from homi.clock import rfc3339
 from homi.config import DESK_NUMBERS
 from homi.envelope import SessionRef
 from homi.errors import NoInput, NoSuchName, Usage
+from homi.settings import Settings
 from homi.store.lines import Finding
 from homi.store.state import StateFile
-
-# Above every pid a system can have, and a canonical decimal of 12 digits: a record
-# of that number is never taken for a process's, a socket's path stays short.
-NUMBER_LOW = 10**11
-NUMBER_HIGH = 9 * 10**11
-
-
-class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A durable address of this device."""
-
-    name: Name
-    number: int  # of its socket and record; stays for ever, over release and claim
-    generation: int = 1  # grows with each new claim of the name
-    at: str = ""  # RFC 3339: when it was claimed
-    session_id: str = ""  # UUID its planted record carries; belongs to no session
-    cwd: str | None = None  # real path: only a session in it or below may own
-    bound: SessionRef | None = None  # taken by a person for that session
-
-    @property
-    def built_in(self) -> bool:
-        """owner or postmaster: a mailbox and a socket, never a record or an owner."""
-        return self.name in BUILT_IN
-
-
-class Released(msgspec.Struct, frozen=True):
-    """What outlives a claim: a new one gets the same number and a higher generation."""
-
-    number: int
-    generation: int
-
-
-class Desk(msgspec.Struct, frozen=True):
-    """A number that stands for a sender without a claimed name."""
-
-    address: str
-    used: float = 0.0  # wall seconds, as of the last save
-
-
-class State(msgspec.Struct, kw_only=True):
-    """The whole of names.json."""
-
-    instance: str
-    claims: dict[str, Claim] = {}
-    released: dict[str, Released] = {}
-    desk: dict[str, Desk] = {}  # by number; JSON has no other keys than text
-
-    def __post_init__(self) -> None:
-        """ValueError for numbers and names that cannot be: of two names on one
-        socket, one would get the other's mail."""
-        for key, claim in self.claims.items():
-            if key != claim.name or not grammar.is_name(key):
-                raise ValueError("a claim is not under its name")
-        numbers = [claim.number for claim in self.claims.values()]
-        numbers += [entry.number for entry in self.released.values()]
-        numbers += [int(number) for number in self.desk]
-        if len(set(numbers)) < len(numbers):
-            raise ValueError("a number stands for two")
-        if not all(NUMBER_LOW <= number < NUMBER_HIGH for number in numbers):
-            raise ValueError("a number is out of range")
-
 
 Subscriber = Callable[[Name, Claim | None], None]
 DeskSubscriber = Callable[[int, str | None], None]
@@ -181,6 +124,27 @@ class Names:
         if claim.built_in:
             raise Usage(f"{claim.name} belongs to no session")
         claim = msgspec.structs.replace(claim, bound=ref)
+        self._put(claim)
+        return claim
+
+    def settings(self, name: str) -> Settings:
+        """What was chosen for the name; the defaults for one without a claim."""
+        claim = self.get(name)
+        if claim is None or not claim.settings:
+            return settings.DEFAULTS
+        return settings.read(claim.settings)[0]
+
+    def choose(self, name: str, pairs: Iterable[str], legs: Collection[str]) -> Claim:
+        """Let each key=value of pairs count from now on, all of them or none.
+
+        legs: those this homi has.  NoSuchName (67); Usage (64) for a built-in, and
+        for a pair that cannot be.
+        """
+        claim = self.require(name)
+        if claim.built_in:
+            raise Usage(f"{claim.name} is never offered to a session")
+        changed = settings.change(claim.settings, pairs, legs)
+        claim = msgspec.structs.replace(claim, settings=changed)
         self._put(claim)
         return claim
 

@@ -8,9 +8,10 @@ import os
 from collections.abc import Callable
 
 from homi.address import Name
+from homi.claims import Claim
 from homi.envelope import SessionRef
 from homi.errors import NoInput
-from homi.names import Claim, Names
+from homi.names import Names
 from homi.sessions import Session, Sessions
 
 Subscriber = Callable[[Name, Session | None, Session | None], None]

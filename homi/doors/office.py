@@ -10,11 +10,12 @@ from collections.abc import Callable
 from homi import __version__
 from homi.address import BUILT_IN, Address, Device, Name
 from homi.callers import Caller
+from homi.claims import Claim
 from homi.clock import rfc3339
 from homi.config import Config
 from homi.envelope import LedgerLine, Reason, Rung
 from homi.errors import NoSuchDevice, NotReached
-from homi.names import Claim, Names
+from homi.names import Names
 from homi.owners import Owners
 from homi.postmaster import Postmaster
 from homi.reports import (

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from homi.address import OWNER, Name
+from homi.claims import Claim
 from homi.clock import Clock, parse_rfc3339
 from homi.config import PEER_CONNECTIONS, SWEEP
 from homi.doors.entrance import Entrance, Listener
@@ -28,7 +29,7 @@ from homi.doors.turn import Turn
 from homi.envelope import SessionRef, encode
 from homi.errors import BadMessage, StorageFailed
 from homi.legs.base import Receipt
-from homi.names import Claim, Names
+from homi.names import Names
 from homi.owners import Owners
 from homi.peers.credentials import peer_credentials
 from homi.peers.frame import Bad, Control, Message, parse_line, parse_tag

@@ -9,8 +9,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from homi.claims import Claim
 from homi.errors import HomiError
-from homi.names import Claim
 from homi.peers.registry import Planter
 
 log = logging.getLogger("homi.peer")

@@ -18,8 +18,8 @@ import uvloop
 
 from homi import gate
 from homi.address import Name
+from homi.claims import Claim, State
 from homi.envelope import Rung
-from homi.names import Claim, State
 from homi.postmaster import Result, Submission
 from homi.store.disk import RealDisk
 from homi.store.state import StateFile

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from homi.address import Name
+from homi.claims import State
 from homi.clock import SystemClock
 from homi.config import Config
 from homi.envelope import Envelope, Rung
 from homi.errors import StorageFailed
-from homi.names import State
 from homi.store.base import Kept
 from homi.store.disk import RealDisk
 from homi.store.reading import iter_inbox

@@ -14,13 +14,14 @@ from typing import Any
 import msgspec
 
 from homi.address import Name
+from homi.claims import State
 from homi.clock import SystemClock
 from homi.config import Config
 from homi.doors.look import Terms
 from homi.doors.peer import PeerDoor
 from homi.envelope import Envelope, SessionRef, decode_envelope, decode_msg
 from homi.legs.base import Receipt
-from homi.names import Names, State
+from homi.names import Names
 from homi.owners import Owners
 from homi.peers import process
 from homi.peers.registry import Planter

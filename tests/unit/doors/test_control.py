@@ -14,6 +14,7 @@ import pytest
 from homi import ids
 from homi.address import OWNER, Name
 from homi.callers import Caller
+from homi.claims import State
 from homi.clock import SystemClock
 from homi.config import Config
 from homi.doors.control import ControlDoor
@@ -21,7 +22,7 @@ from homi.doors.office import Office
 from homi.doors.verbs import Verbs
 from homi.envelope import Reason, Rung
 from homi.errors import BadConfig
-from homi.names import Names, State
+from homi.names import Names
 from homi.owners import Owners
 from homi.postmaster import Postmaster
 from homi.requests import CallerClass

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from homi.address import Name
+from homi.claims import Claim, State
 from homi.doors.bind import answers
 from homi.doors.plant import FIGHT, TRIES, Records
 from homi.errors import BadConfig
-from homi.names import Claim, State
 from homi.peers.registry import Planter
 from homi.sessions import Session
 from homi.store.disk import RealDisk

@@ -10,9 +10,10 @@ import pytest
 
 from homi import config
 from homi.address import OWNER, POSTMASTER
+from homi.claims import NUMBER_HIGH, NUMBER_LOW, Claim, State
 from homi.envelope import SessionRef
 from homi.errors import NoInput, NoSuchName, StorageFailed, Usage
-from homi.names import NUMBER_HIGH, NUMBER_LOW, Claim, Names, State
+from homi.names import Names
 from homi.store.disk import RealDisk
 from homi.store.state import StateFile
 
@@ -344,3 +345,36 @@ def test_numbers_and_names_that_cannot_be_are_set_aside_with_their_file(
     assert [claim.name for claim in again.all()] == [OWNER, POSTMASTER]
     kept = (tmp_path / "quarantine").glob("names.json.*")
     assert damaged in [each.read_bytes() for each in kept]
+
+
+def test_settings_are_kept_and_end_with_the_claim(tmp_path: Path) -> None:
+    """A new claim begins with the defaults; of a pair too many none counts."""
+    names = names_at(tmp_path)
+    names.claim("ada", None, NOW)
+    names.choose("Ada", ["digest=5", "pace=0.1"], ["claude"])
+    with pytest.raises(Usage):
+        names.choose("ada", ["digest=6", "pace=9"], ["claude"])
+    again = names_at(tmp_path)
+    assert again.settings("ADA").digest == 5
+    assert again.settings("ADA").pace.rate == 0.1
+    again.release("ada")
+    again.claim("ada", None, NOW)
+    assert again.settings("ada") == names.settings("nobody")
+
+
+def test_settings_of_a_later_version_survive_and_built_ins_have_none(
+    tmp_path: Path,
+) -> None:
+    """A key this homi does not know is another homi's to read."""
+    names_at(tmp_path).claim("ada", None, NOW)
+    path = tmp_path / "names.json"
+    whole: Whole = json.loads(path.read_text())
+    whole["claims"]["ada"]["settings"] = {"tone": "low", "digest": 7}
+    path.write_text(json.dumps(whole))
+    names = names_at(tmp_path)
+    assert names.settings("ada").digest == 7
+    names.choose("ada", ["digest="], ["claude"])
+    kept: Whole = json.loads(path.read_text())
+    assert kept["claims"]["ada"]["settings"] == {"tone": "low"}
+    with pytest.raises(Usage):
+        names.choose(OWNER, ["digest=5"], ["claude"])

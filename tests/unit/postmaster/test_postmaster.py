@@ -8,10 +8,11 @@ import pytest
 
 from homi import ids
 from homi.address import Name
+from homi.claims import State
 from homi.clock import SystemClock
 from homi.config import QUOTA_PENDING, Config
 from homi.envelope import Kind, LedgerLine, MessageId, Msg, Rung, Via, encode
-from homi.names import Names, State
+from homi.names import Names
 from homi.owners import Owners
 from homi.postmaster import Postmaster, Result, Stamp, Submission
 from homi.sessions import Sessions
