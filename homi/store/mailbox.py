@@ -6,6 +6,7 @@ and tells it through arrived() and apply().  homi-mailbox(5) is the format.
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
+from typing import Protocol
 
 import msgspec
 
@@ -31,6 +32,37 @@ FINISHED_KEPT = 10_000  # ids a mailbox still answers for after they left pendin
 HANDED_OVER = frozenset({Rung.OFFERED, Rung.TAKEN})
 
 ReadLine = Callable[[int, int], bytes]  # (offset, length) of the inbox -> its bytes
+
+
+class Standing(Protocol):
+    """How far an envelope got, as its ledger lines tell."""
+
+    rung: Rung
+    reason: Reason | None
+    session: SessionRef | None  # of the last hand-over
+    taken: bool  # it stands in that session's conversation
+    repeat: bool  # must carry the repeat mark if offered again
+
+
+def follow(standing: Standing, line: LedgerLine) -> None:
+    """What a ledger line makes of an envelope that is pending."""
+    standing.rung = line.rung
+    standing.reason = line.reason
+    if line.session is not None:
+        standing.session = line.session
+    if line.rung is Rung.INTENT:
+        standing.taken = False
+    elif line.rung is Rung.TAKEN:
+        standing.taken = True
+    if line.repeat or line.rung in HANDED_OVER:
+        standing.repeat = True
+
+
+def climbed(ended: Rung, later: Rung) -> Rung:
+    """The rung of a finished envelope behind a later line: it may rise, never end."""
+    if ended in LADDER and later in LADDER:
+        return max(ended, later, key=LADDER.index)
+    return ended
 
 
 class Item:
@@ -133,17 +165,8 @@ class Mailbox:
         if line.rung in FINISHED:
             self._finish(item, line.rung)
             return
-        item.rung = line.rung
-        item.reason = line.reason
+        follow(item, line)
         item.until = _seconds(line.until)
-        if line.session is not None:
-            item.session = line.session
-        if line.rung is Rung.INTENT:
-            item.taken = False
-        elif line.rung is Rung.TAKEN:
-            item.taken = True
-        if line.repeat or line.rung in HANDED_OVER:
-            item.repeat = True
 
     def find(self, message: MessageId) -> Item | None:
         """The pending envelope of that id, the oldest of several; None if none."""
@@ -221,10 +244,8 @@ class Mailbox:
     def _climb(self, line: LedgerLine) -> None:
         """A later line about a finished envelope may raise its rung, never end it."""
         ended = self._finished.get(line.id)
-        if ended is None or ended[0] != line.seq or line.rung not in LADDER:
-            return
-        if ended[1] in LADDER and LADDER.index(line.rung) > LADDER.index(ended[1]):
-            self._finished[line.id] = (line.seq, line.rung)
+        if ended is not None and ended[0] == line.seq:
+            self._finished[line.id] = (line.seq, climbed(ended[1], line.rung))
 
 
 def stamp(tail: bytes) -> str:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Protocol, TypeVar, cast
 
 import msgspec
 
@@ -38,7 +38,16 @@ _QUOTED = re.compile(r"'.*'", re.DOTALL)
 SEQ_MAX = 1 << 53  # beyond it a JSON reader elsewhere would round: no seq of ours
 
 
-Record = TypeVar("Record", "Envelope", "EnvelopeHead", "LedgerLine")
+class Numbered(Protocol):
+    """A record of a journal."""
+
+    @property
+    def seq(self) -> int:
+        """The envelope it is, or is about."""
+        ...
+
+
+Record = TypeVar("Record", bound=Numbered)
 
 
 class MsgHead(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -84,12 +93,20 @@ def load(
     mailbox = Mailbox(name, partial(_read_from, disk, inbox))
     loaded = Loaded(mailbox, [], [])
     lines = list(_ledger_lines(ledger, disk, loaded.findings))
-    ended = {line.seq: line.rung for _, line in lines if line.rung in FINISHED}
+    ended: dict[int, LedgerLine] = {}
+    for _, line in lines:
+        if line.rung in FINISHED:
+            ended.setdefault(line.seq, line)
     known = _load_inbox(loaded, inbox, disk, ended)
     for offset, line in lines:
         if line.seq not in known:
-            about = f"line about envelope {line.seq}, which the inbox does not hold"
-            loaded.findings.append(Finding(ledger, offset, about))
+            loaded.findings.append(Finding(ledger, offset, orphan(line.seq)))
+        elif (end := ended.get(line.seq)) is not None:
+            # Only what stands behind the line that finished it may raise its rung.
+            if end is line:
+                del ended[line.seq]
+            mailbox.last_n = max(mailbox.last_n, line.n)
+            continue
         mailbox.apply(line)
     for item in mailbox.pending.values():
         if doubtful or item.rung is Rung.INTENT:
@@ -100,22 +117,22 @@ def load(
 def iter_inbox(path: str | Path) -> Iterator[tuple[int, Envelope | Unreadable]]:
     """(offset, envelope) of every terminated line of an inbox, in file order."""
     for offset, line in split(chunks(str(path), RealDisk())):
-        yield offset, _readable(line, offset, decode_envelope)
+        yield offset, readable(line, offset, decode_envelope)
 
 
 def iter_ledger(path: str | Path) -> Iterator[tuple[int, LedgerLine | Unreadable]]:
     """(offset, line) of every terminated line of a ledger, in file order."""
     for offset, line in split(chunks(str(path), RealDisk())):
-        yield offset, _readable(line, offset, decode_ledger)
+        yield offset, readable(line, offset, decode_ledger)
 
 
 def _load_inbox(
-    loaded: Loaded, path: str, disk: Disk, ended: dict[int, Rung]
+    loaded: Loaded, path: str, disk: Disk, ended: dict[int, LedgerLine]
 ) -> set[int]:
     """Fill the mailbox from its inbox; the seqs found there."""
     mailbox, keys, seqs, last = loaded.mailbox, loaded.keys, set[int](), 0
     for offset, line in split(chunks(path, disk)):
-        head = _readable(line, offset, _decode_head)
+        head = readable(line, offset, _decode_head)
         if isinstance(head, Unreadable):
             loaded.findings.append(Finding(path, offset, head.text))
             continue
@@ -128,8 +145,8 @@ def _load_inbox(
             continue
         seqs.add(seq)
         last = max(last, seq)
-        if (rung := ended.get(seq)) is not None:
-            mailbox.remember(seq, msg.id, rung)
+        if (end := ended.get(seq)) is not None:
+            mailbox.remember(seq, msg.id, end.rung)
         else:
             # A MsgHead is a Msg without what an Item never reads.
             mailbox.arrived(
@@ -145,14 +162,19 @@ def _ledger_lines(
 ) -> Iterator[tuple[int, LedgerLine]]:
     """The readable lines of a ledger; the others become findings."""
     for offset, line in split(chunks(path, disk)):
-        found = _readable(line, offset, decode_ledger)
+        found = readable(line, offset, decode_ledger)
         if isinstance(found, Unreadable):
             findings.append(Finding(path, offset, found.text))
         else:
             yield offset, found
 
 
-def _readable(
+def orphan(seq: int) -> str:
+    """What is said of a ledger line whose inbox line is not there."""
+    return f"line about envelope {seq}, which the inbox does not hold"
+
+
+def readable(
     line: bytes, offset: int, decode: Callable[[bytes], Record]
 ) -> Record | Unreadable:
     """The record in line, or what is wrong with it in words of ours."""
@@ -166,8 +188,9 @@ def _readable(
         return Unreadable(
             offset, len(line) + 1, f"sequence {record.seq} is out of range"
         )
-    if not isinstance(record, LedgerLine) and record.v != VERSION:
-        text = f"version {record.v}; this homi reads version {VERSION}"
+    version = getattr(record, "v", VERSION)  # a ledger line has none
+    if version != VERSION:
+        text = f"version {version}; this homi reads version {VERSION}"
         return Unreadable(offset, len(line) + 1, text)
     return record
 

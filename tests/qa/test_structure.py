@@ -109,6 +109,7 @@ def test_every_public_definition_says_what_it_promises() -> None:
         ("psutil", {"homi/peers/elsewhere.py"}),
         ("uvloop", {"homi/daemon.py"}),
         ("rich", {"homi/cli/screen.py"}),
+        ("sqlite3", {"homi/store/database.py"}),
     ],
 )
 def test_each_library_has_one_home(library: str, home: set[str]) -> None:

@@ -1,0 +1,331 @@
+"""Every message of a state root in one table: derived, a hint, made anew at will.
+
+Owns the questions that can be asked of the index, and what is done when its file is
+missing, damaged or not writable.  Knows how nothing got in: store.indexing does.
+homi-mailbox(5) says when it is believed.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+import msgspec
+
+from homi.address import Name, is_name
+from homi.envelope import MessageId, Rung
+from homi.errors import StorageFailed
+from homi.store import words
+from homi.store.database import FILE, Broken, Database, Moved, Unwritable
+from homi.store.disk import Disk, RealDisk
+from homi.store.indexing import Other, Step, enter, forget, open_pair, read_box
+from homi.store.lines import Finding, Unreadable, read_line
+from homi.store.reading import INBOX, readable
+from homi.store.rows import SELECT, Entry, Row, decode_head, last_part
+
+__all__ = ["Entry", "Index", "Query"]
+
+Told = Callable[[int, int], None]  # (bytes done, bytes in all)
+Result = TypeVar("Result")
+
+_TRIES = 3  # files made or opened anew for one call before it stays in memory
+_MANY = 500  # values in one statement
+_FROM = f"SELECT box.name, {SELECT} FROM mail JOIN box ON box.num = mail.box"
+
+
+class Query(msgspec.Struct, frozen=True, kw_only=True):
+    """What a message must be to be found; None asks nothing."""
+
+    names: tuple[Name, ...] | None = None
+    sender: str | None = None
+    room: str | None = None  # the address it was sent to, without a device
+    thread: str | None = None
+    rungs: frozenset[Rung] | None = None
+    pending: bool | None = None
+    since: str | None = None  # RFC 3339, itself included
+    before: str | None = None  # RFC 3339, itself not included
+    after: int = 0  # seq
+    text: str | None = None  # words that stand in its text
+    limit: int | None = None
+    newest: bool = False  # the newest first, else the oldest
+
+
+class Index:
+    """The index of a state root, for one thread; close() it, or use it in a with."""
+
+    @classmethod
+    def open(cls, root: str | Path, disk: Disk | None = None) -> Self:
+        """The index under root, or one in memory where that cannot be written.  It
+        knows what it knew; catch_up() makes it know all."""
+        return cls(os.fspath(root), disk or RealDisk())
+
+    def __init__(self, root: str, disk: Disk) -> None:
+        """Use open()."""
+        self.root = root
+        self._disk = disk
+        self._db = self._opened(0)
+
+    def __enter__(self) -> Self:
+        """The index itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        self.close()
+
+    def close(self) -> None:
+        """Give the file back."""
+        self._db.close()
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether it stands in for a file that cannot be written."""
+        return self._db.in_memory
+
+    # ---- knowing ----
+
+    def catch_up(
+        self,
+        names: Iterable[Name] | None = None,
+        *,
+        text: bool = False,
+        told: Told | None = None,
+        synced: bool = False,
+    ) -> None:
+        """Index what the journals of names (None: of all) hold beyond it, and with
+        text the words of all messages.  synced: nothing there can be lost any more.
+        """
+        wanted = self.names() if names is None else sorted(set(names))
+        self._whole(lambda: self._catch_up(wanted, told, synced=synced))
+        if text:
+            self._whole(lambda: self._read_texts(told))
+
+    def names(self) -> list[Name]:
+        """The names that have a mailbox on disk."""
+        folder = os.path.join(self.root, "mail")
+        if not self._disk.exists(folder):
+            return []
+        return sorted(Name(n) for n in self._disk.listdir(folder) if is_name(n))
+
+    # ---- asking ----
+
+    def find(
+        self, prefix: str, names: Iterable[Name] | None = None, limit: int = 11
+    ) -> list[Entry]:
+        """The messages whose id, or the last part of it, starts with prefix."""
+        wanted, end = prefix.lower(), prefix.lower() + "~"
+        cut = len(wanted) - len(last_part(wanted))
+        sql = _FROM + (
+            " WHERE mail.row IN (SELECT row FROM mail WHERE tail >= ?1 AND tail < ?2"
+            " UNION SELECT row FROM mail WHERE head >= ?1 AND head < ?2"
+            " UNION SELECT row FROM mail WHERE head = ?3 AND tail >= ?4 AND tail < ?5)"
+        )
+        rest = wanted[cut:]
+        rows = self._rows(sql, wanted, end, wanted[:cut], rest, rest + "~")
+        allowed = None if names is None else set(names)
+        found = (e for e in _entries(rows) if allowed is None or e.name in allowed)
+        return sorted(islice(found, limit), key=lambda e: (e.name, e.seq))
+
+    def search(self, query: Query) -> list[Entry]:
+        """The messages that are all the query asks for; Usage (64): odd words."""
+        clauses, values = _asked(query)
+        if query.text is not None:
+            clauses.append("mail.row IN (SELECT rowid FROM words WHERE words MATCH ?)")
+            values.append(words.match(query.text))
+        order = "DESC" if query.newest else "ASC"
+        one = query.names is not None and len(query.names) == 1
+        by = f"mail.seq {order}" if one else f"mail.at {order}, mail.row {order}"
+        sql = f"{_FROM} WHERE {' AND '.join(clauses)} ORDER BY {by}"
+        if query.limit is not None:
+            sql += f" LIMIT {max(0, query.limit)}"
+        with words.usage():
+            return list(_entries(self._rows(sql, *values)))
+
+    def replies(self, ids: Iterable[MessageId]) -> list[Entry]:
+        """The messages that reply to one of ids, oldest first."""
+        wanted, found = list(dict.fromkeys(ids)), list[Entry]()
+        for at in range(0, len(wanted), _MANY):
+            some = wanted[at : at + _MANY]
+            marks = ",".join("?" * len(some))
+            sql = f"{_FROM} WHERE mail.reply_to IN ({marks}) AND mail.seq > 0"
+            found += _entries(self._rows(sql, *some))
+        return sorted(found, key=lambda e: (e.at, e.name, e.seq))
+
+    def pending(self, name: Name) -> list[Entry]:
+        """What is pending in the mailbox of name, oldest first."""
+        sql = f"{_FROM} WHERE box.name=? AND mail.pending ORDER BY mail.seq"
+        return list(_entries(self._rows(sql, name)))
+
+    def counts(self) -> dict[Name, tuple[int, int]]:
+        """How many messages each mailbox holds, and how many are pending in it."""
+        names = [Name(name) for (name,) in self._rows("SELECT name FROM box")]
+        boxes = self._whole(lambda: [read_box(self._db, name) for name in names])
+        return {box.name: (box.total, box.pending) for box in boxes}
+
+    def findings(self, names: Iterable[Name] | None = None) -> list[Finding]:
+        """What could not be read in the journals of names (None: of all)."""
+        rows = self._rows(
+            "SELECT box.name, journal, offset, text FROM finding"
+            " JOIN box ON box.num = finding.box ORDER BY box.name, journal, offset"
+        )
+        allowed = None if names is None else set(names)
+        return [
+            Finding(os.path.join(self._folder(name), journal), offset, text)
+            for name, journal, offset, text in rows
+            if allowed is None or name in allowed
+        ]
+
+    def line(self, entry: Entry) -> bytes:
+        """The inbox line of a message, read at its place; 74 where it is not there."""
+        path = os.path.join(self._folder(entry.name), INBOX)
+        try:
+            line = read_line(self._disk, path, entry.offset, entry.length)
+        except OSError as error:
+            raise StorageFailed(f"cannot read {path}: {error.strerror}") from error
+        head = readable(line.rstrip(b"\n"), entry.offset, decode_head)
+        if isinstance(head, Unreadable) or (head.seq, head.msg.id) != (
+            entry.seq,
+            entry.id,
+        ):
+            raise StorageFailed(
+                f"message {entry.id} is not at its place in {path}",
+                hint="another hand changed the file; homi trace shows what is left",
+            )
+        return line
+
+    # ---- the file ----
+
+    def _opened(self, damaged: int) -> Database:
+        """The file, another than the damaged one; memory where there can be none."""
+        for _ in range(_TRIES):
+            try:
+                return Database(self.root, damaged)
+            except Broken:
+                damaged = _inode(self.root)
+            except (Unwritable, OSError):
+                break
+        return Database(None)
+
+    def _whole(self, work: Callable[[], Result]) -> Result:
+        """The result of work, on another file where this one turns out unusable."""
+        for _ in range(_TRIES):
+            try:
+                return work()
+            except Moved:
+                self._db.close()
+                self._db = self._opened(0)
+            except Broken:
+                self._db.close()
+                self._db = self._opened(self._db.inode)
+            except Unwritable:
+                self._db.close()
+                self._db = Database(None)
+        raise StorageFailed("the index cannot be made", hint="see homi-mailbox(5)")
+
+    def _rows(self, sql: str, *values: object) -> list[Any]:
+        """The rows of a question.  A damaged file is made anew and caught up first."""
+        try:
+            return self._db.all(sql, *values)
+        except (Broken, Moved, Unwritable):
+            self._db.close()
+            self._db = self._opened(self._db.inode)
+            self.catch_up()
+            return self._db.all(sql, *values)
+
+    def _folder(self, name: str) -> str:
+        """Where the journals of name are."""
+        return os.path.join(self.root, "mail", name)
+
+    # ---- catching up ----
+
+    def _catch_up(self, names: list[Name], told: Told | None, *, synced: bool) -> None:
+        """Mailbox after mailbox, step after step."""
+        total = sum(self._behind(name) for name in names) if told else 0
+        done = 0
+        for name in names:
+            more = True
+            while more:
+                took, more = self._step(name, synced=synced)
+                done += took
+                if told and took:
+                    told(done, max(total, done))
+
+    def _step(self, name: Name, *, synced: bool) -> tuple[int, bool]:
+        """One step of a mailbox: bytes it took, and whether there is more to do."""
+        pair = open_pair(self._disk, self._folder(name))
+        try:
+            box = read_box(self._db, name)
+            if not pair.behind(box) and pair.matches(self._disk, box):
+                return 0, False
+            with self._db.transaction():
+                box = enter(self._db, name)
+                try:
+                    before = pair.behind(box)
+                    more = Step(self._db, self._disk, box, pair).run(synced=synced)
+                    return before - pair.behind(box), more
+                except Other:
+                    forget(self._db, name)
+                    return 0, True
+        finally:
+            pair.close(self._disk)
+
+    def _behind(self, name: Name) -> int:
+        """Bytes of the journals of name that are not indexed."""
+        pair = open_pair(self._disk, self._folder(name))
+        pair.close(self._disk)
+        return pair.behind(read_box(self._db, name))
+
+    def _read_texts(self, told: Told | None) -> None:
+        """Index the words of every message whose text was not read yet."""
+        total = words.behind(self._db) if told else 0
+        done = 0
+        while took := words.step(self._db, self._text):
+            done += took
+            if told:
+                told(done, max(total, done))
+
+    def _text(self, name: Name, row: Row) -> str:
+        """The text of a message; empty where its line cannot be read."""
+        try:
+            return words.text_of(self.line(row.entry(name)))
+        except StorageFailed:
+            return ""
+
+
+def _asked(query: Query) -> tuple[list[str], list[object]]:
+    """The conditions of a query, but for its words, and the values in them."""
+    clauses: list[str] = ["mail.seq > ?"]
+    values: list[object] = [max(0, query.after)]
+    for clause, value in (
+        ("mail.sender = ?", query.sender),
+        ("mail.thread = ?", query.thread),
+        ("mail.at >= ?", query.since),
+        ("mail.at < ?", query.before),
+        ("mail.pending = ?", query.pending),
+    ):
+        if value is not None:
+            clauses.append(clause)
+            values.append(value)
+    if query.room is not None:
+        clauses.append("(mail.addressed = ? OR mail.addressed LIKE ? ESCAPE '!')")
+        values += [query.room, query.room.replace("_", "!_") + "@%"]
+    for column, some in (("box.name", query.names), ("mail.rung", query.rungs)):
+        if some is not None:
+            clauses.append(f"{column} IN ({','.join('?' * len(some))})")
+            values += [str(one) for one in some]
+    return clauses, values
+
+
+def _entries(rows: Iterable[tuple[Any, ...]]) -> Iterator[Entry]:
+    """Rows with the name of their mailbox in front, as entries."""
+    for name, *values in rows:
+        yield Row.read(tuple(values)).entry(Name(name))
+
+
+def _inode(root: str) -> int:
+    """Which file stands at the index's path; 0: none."""
+    try:
+        return os.lstat(os.path.join(root, FILE)).st_ino
+    except OSError:
+        return 0

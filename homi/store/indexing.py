@@ -1,0 +1,285 @@
+"""From the journals of a mailbox to its rows in the index, a step at a time.
+
+Owns what a line changes in the index; each step is one transaction, in which the
+positions are read again, so that several processes may index at once.
+homi-mailbox(5) has the rules.
+"""
+
+import os
+import zlib
+from typing import NamedTuple
+
+import msgspec
+
+from homi.address import Name
+from homi.envelope import decode_ledger, encode
+from homi.store.database import Broken, Database
+from homi.store.disk import READ, Disk, read_all
+from homi.store.lines import Unreadable, split
+from homi.store.reading import INBOX, LEDGER, orphan, readable
+from homi.store.rows import COLUMNS, SELECT, Box, Mark, Row, decode_head
+
+STEP = 1 << 20  # bytes of an inbox a transaction takes: others get their turn soon
+UNSYNCED = 8 << 20  # bytes a power cut may still change, and that are read to know
+_INSERT = (
+    f"INSERT INTO mail({','.join(COLUMNS)}) VALUES({','.join('?' * len(COLUMNS))})"
+)
+_UPDATE = (
+    "UPDATE mail SET rung=?, reason=?, until=?, session=?, changed=?, taken=?,"
+    " repeat=?, pending=? WHERE box=? AND seq=?"
+)
+_box = msgspec.json.Decoder(Box).decode
+
+
+class Other(Exception):
+    """What stands on disk is not what was indexed: the mailbox is indexed anew."""
+
+
+class Source(NamedTuple):
+    """A journal that is being read, as far as it reached at one moment."""
+
+    fd: int  # -1: there is no such file
+    size: int
+
+    def matches(self, disk: Disk, mark: Mark) -> bool:
+        """Whether the bytes that were indexed last stand there still."""
+        if mark.end == 0:
+            return True
+        if self.size < mark.end:
+            return False
+        found = read_all(disk, self.fd, mark.end - mark.start, mark.start)
+        return zlib.crc32(found) == mark.crc
+
+
+class Pair(NamedTuple):
+    """The inbox and the ledger that a mailbox's marks are about."""
+
+    inbox: Source
+    ledger: Source
+
+    def matches(self, disk: Disk, box: Box) -> bool:
+        """Whether both are what was indexed, as far as that goes."""
+        return self.inbox.matches(disk, box.inbox) and self.ledger.matches(
+            disk, box.ledger
+        )
+
+    def behind(self, box: Box) -> int:
+        """Bytes that were not indexed, the ends without a line feed with them."""
+        return abs(self.inbox.size - box.inbox.end) + abs(
+            self.ledger.size - box.ledger.end
+        )
+
+    def close(self, disk: Disk) -> None:
+        """Give the files back."""
+        for source in self:
+            if source.fd >= 0:
+                disk.close(source.fd)
+
+
+def open_pair(disk: Disk, folder: str) -> Pair:
+    """Both journals as they stand now.  The ledger is measured first: a line there
+    tells of an envelope that stood in the inbox before."""
+    ledger = _source(disk, os.path.join(folder, LEDGER))
+    return Pair(_source(disk, os.path.join(folder, INBOX)), ledger)
+
+
+def read_box(db: Database, name: Name) -> Box:
+    """The record of a mailbox; an empty one where there is none.  Broken: damaged."""
+    found = db.one("SELECT num, state, crc FROM box WHERE name=?", name)
+    if not found:
+        return Box(name)
+    num, state, crc = found
+    try:
+        box = _box(state)
+    except (ValueError, TypeError) as error:
+        raise Broken(f"the record of {name}") from error
+    if zlib.crc32(state) != crc or (box.name, box.num) != (name, num):
+        raise Broken(f"the record of {name}")
+    return box
+
+
+def write_box(db: Database, box: Box) -> None:
+    """Keep the record of a mailbox."""
+    state = encode(box)
+    db.one(
+        "UPDATE box SET state=?, crc=? WHERE num=?", state, zlib.crc32(state), box.num
+    )
+
+
+def enter(db: Database, name: Name) -> Box:
+    """The record of a mailbox, made when it is new.  Inside a transaction."""
+    box = read_box(db, name)
+    if not box.num:
+        db.one("INSERT INTO box(name, state, crc) VALUES(?, '', 0)", name)
+        (box.num,) = db.one("SELECT num FROM box WHERE name=?", name)
+        write_box(db, box)
+    return box
+
+
+def forget(db: Database, name: Name) -> None:
+    """Take a mailbox out of the index.  Inside a transaction."""
+    found = db.one("SELECT num FROM box WHERE name=?", name)
+    if not found:
+        return
+    for table in ("mail", "finding", "ids"):
+        db.one(f"DELETE FROM {table} WHERE box=?", found[0])
+    db.one("DELETE FROM box WHERE num=?", found[0])
+
+
+class Step:
+    """One transaction's worth of lines: read them, follow them, write the rows."""
+
+    def __init__(self, db: Database, disk: Disk, box: Box, pair: Pair) -> None:
+        """Inside a transaction, box as it was read in it; Other if it is about
+        other bytes than those of pair."""
+        self._db = db
+        self._disk = disk
+        self._box = box
+        self._pair = pair
+        self._new: dict[int, Row] = {}
+        self._twins: list[Row] = []
+        self._loaded: dict[int, Row] = {}
+        self._findings: list[tuple[int, str, int, int | None, str]] = []
+        if not pair.matches(disk, box):
+            raise Other(box.name)
+
+    def run(self, *, synced: bool = False) -> bool:
+        """Index what comes next; whether there is more.  synced: what is read is on
+        the disk for good."""
+        inbox, ledger = self._box.inbox, self._box.ledger
+        data, more = self._next(self._pair.inbox, inbox)
+        for offset, line in split([data]):
+            self._mail(inbox.end + offset, line)
+        self._move(self._pair.inbox, inbox, data, synced=synced)
+        data, rest = self._next(self._pair.ledger, ledger)
+        for offset, line in split([data]):
+            if not self._entry(ledger.end + offset, line, more=more):
+                data = data[:offset]
+                break
+        self._move(self._pair.ledger, ledger, data, synced=synced)
+        self._write()
+        return more or rest
+
+    def _mail(self, offset: int, line: bytes) -> None:
+        """One line of the inbox."""
+        box, head = self._box, readable(line, offset, decode_head)
+        if isinstance(head, Unreadable):
+            self._find(INBOX, offset, head.text)
+            return
+        row = Row.new(box.num, 0, offset, len(line) + 1, head)
+        if head.seq <= box.last_seq:
+            text = f"envelope {head.seq} stands behind envelope {box.last_seq}"
+            self._find(INBOX, offset, text)
+            if self._row(head.seq) is not None:
+                row.seq, row.pending = -head.seq, False
+                self._twins.append(row)
+                return
+        if box.orphans and self._is_orphan(head.seq):
+            raise Other(box.name)
+        box.last_seq = max(box.last_seq, head.seq)
+        box.total += 1
+        self._new[head.seq] = row
+
+    def _entry(self, offset: int, line: bytes, *, more: bool) -> bool:
+        """One line of the ledger; False: it is about an envelope further on."""
+        box, entry = self._box, readable(line, offset, decode_ledger)
+        if isinstance(entry, Unreadable):
+            self._find(LEDGER, offset, entry.text)
+            return True
+        row = self._row(entry.seq)
+        if row is None and more:
+            return False
+        box.last_n = max(box.last_n, entry.n)
+        if row is not None:
+            row.apply(entry)
+        elif not box.segments or entry.seq > box.segments[-1].last:
+            box.orphans = True
+            self._find(LEDGER, offset, orphan(entry.seq), entry.seq)
+        return True
+
+    def _row(self, seq: int) -> Row | None:
+        """The message of that seq, in this step or before it."""
+        row = self._new.get(seq) or self._loaded.get(seq)
+        if row is None and seq <= self._box.last_seq:
+            sql = f"SELECT {SELECT} FROM mail WHERE box=? AND seq=?"
+            if found := self._db.one(sql, self._box.num, seq):
+                row = self._loaded[seq] = _known(found)
+                self._box.count(row, -1)
+        return row
+
+    def _is_orphan(self, seq: int) -> bool:
+        """Whether a ledger line told of that envelope before it was seen."""
+        sql = "SELECT 1 FROM finding WHERE box=? AND seq=?"
+        return bool(self._db.one(sql, self._box.num, seq))
+
+    def _find(
+        self, journal: str, offset: int, text: str, seq: int | None = None
+    ) -> None:
+        """Note what is wrong with a line."""
+        self._findings.append((self._box.num, journal, offset, seq, text))
+
+    def _next(self, source: Source, mark: Mark) -> tuple[bytes, bool]:
+        """The whole lines behind the mark, a step of them; whether there are more."""
+        left, want = source.size - mark.end, STEP
+        while left > 0:
+            data = read_all(self._disk, source.fd, min(want, left), mark.end)
+            end = data.rfind(b"\n") + 1
+            if end or want >= left:
+                return data[:end], want < left
+            want *= 2  # a line longer than a step
+        return b"", False
+
+    def _move(self, source: Source, mark: Mark, data: bytes, *, synced: bool) -> None:
+        """Let the mark stand behind data, which comes next in that journal."""
+        if not data:
+            return
+        if not synced and mark.end + len(data) - mark.start > UNSYNCED:
+            self._disk.sync(source.fd)
+            synced = True
+        if synced:
+            last = data.rstrip(b"\n").rfind(b"\n") + 1
+            mark.start, mark.crc = mark.end + last, zlib.crc32(data[last:])
+        else:
+            mark.crc = zlib.crc32(data, mark.crc)
+        mark.end += len(data)
+
+    def _write(self) -> None:
+        """The rows, the findings and the record of the mailbox."""
+        box, db = self._box, self._db
+        for row in (*self._new.values(), *self._loaded.values()):
+            box.count(row, 1)
+        fresh = [*self._new.values(), *self._twins]
+        if fresh:
+            db.many(_INSERT, (row.values() for row in fresh))
+        if self._loaded:
+            db.many(
+                _UPDATE,
+                (
+                    (*row.values()[16:], row.box, row.seq)
+                    for row in self._loaded.values()
+                ),
+            )
+        if self._findings:
+            db.many(
+                "INSERT INTO finding(box, journal, offset, seq, text)"
+                " VALUES(?, ?, ?, ?, ?)",
+                self._findings,
+            )
+        write_box(db, box)
+
+
+def _known(values: tuple[object, ...]) -> Row:
+    """A row of the table; Broken where it is none of ours."""
+    try:
+        return Row.read(values)
+    except (ValueError, TypeError) as error:
+        raise Broken("a row") from error
+
+
+def _source(disk: Disk, path: str) -> Source:
+    """A journal opened for reading; what cannot be opened is none."""
+    try:
+        fd = disk.open(path, READ)
+    except OSError:
+        return Source(-1, 0)
+    return Source(fd, disk.size(fd))

@@ -1,0 +1,265 @@
+"""What the index keeps of a message and of a mailbox, and the sums that guard it.
+
+Owns the columns of a message and the record of a mailbox; reads and writes nothing.
+homi-mailbox(5) says what the index is for.
+"""
+
+import zlib
+
+import msgspec
+
+from homi.address import Name
+from homi.envelope import (
+    FINISHED,
+    Kind,
+    LedgerLine,
+    MessageId,
+    Reason,
+    Rung,
+    SessionRef,
+    Via,
+    encode,
+)
+from homi.store.mailbox import climbed, follow
+
+COLUMNS = (
+    *("box", "seq", "segment", "offset", "length", "head", "tail", "sender", "device"),
+    *("kind", "addressed", "thread", "reply_to", "at", "ttl", "again", "rung"),
+    *("reason", "until", "session", "changed", "taken", "repeat", "pending"),
+)
+SELECT = ", ".join(f"mail.{column}" for column in COLUMNS)
+_INT_MAX = (1 << 63) - 1  # SQLite's integers end there
+
+_session = msgspec.json.Decoder(SessionRef).decode
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One message as the index knows it: a hint, until its line was read."""
+
+    name: Name
+    seq: int
+    segment: int  # 0: inbox.jsonl; else the archived segment, by its last seq
+    offset: int  # of its line in that file
+    length: int  # line feed included
+    id: MessageId
+    from_: str
+    device: str | None
+    kind: Kind
+    addressed: str  # msg.to as the sender wrote it
+    thread: str | None
+    reply_to: MessageId | None
+    at: str  # RFC 3339
+    ttl_s: int | None
+    rung: Rung
+    reason: Reason | None
+    until: str | None  # RFC 3339
+    session: SessionRef | None
+    changed: str  # RFC 3339: of its last ledger line, else its arrival
+    pending: bool
+
+
+class MsgHead(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The fields of msg that are indexed; its text has an index of its own."""
+
+    id: MessageId
+    from_: str = msgspec.field(name="from")
+    to: object = None
+    kind: Kind = Kind.MAIL
+    thread: object = None
+    reply_to: MessageId | None = None
+    ttl_s: int | None = None
+
+
+class Head(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """An inbox line without the text.  Readable exactly where a mailbox reads it."""
+
+    v: int
+    seq: int
+    at: str
+    via: Via
+    msg: MsgHead
+
+
+decode_head = msgspec.json.Decoder(Head).decode
+
+
+class Mark(msgspec.Struct):
+    """How far a journal was indexed: its bytes from start to end have that sum.
+
+    start: what stands before it is synced, and before its last line in any case.
+    """
+
+    start: int = 0
+    end: int = 0
+    crc: int = 0
+
+
+class Segment(msgspec.Struct):
+    """An archived pair of journals that was indexed to its end."""
+
+    last: int  # its last seq: its name
+    inbox: int  # bytes
+    ledger: int
+
+
+class Box(msgspec.Struct):
+    """How far a mailbox was indexed, and the sums of what is pending in it."""
+
+    name: Name
+    num: int = 0
+    inbox: Mark = msgspec.field(default_factory=Mark)
+    ledger: Mark = msgspec.field(default_factory=Mark)
+    segments: list[Segment] = msgspec.field(default_factory=list)
+    runs: list[tuple[int, int, int]] = msgspec.field(default_factory=list)
+    last_seq: int = 0
+    last_n: int = 0
+    total: int = 0  # messages
+    pending: int = 0
+    sum: int = 0  # of the pending rows, so that none can be lost unseen
+    orphans: bool = False  # a ledger line told of an envelope not seen yet
+
+    def count(self, row: "Row", sign: int) -> None:
+        """Add a row to what is pending, or take it out again."""
+        if row.pending:
+            self.pending += sign
+            self.sum = (self.sum + sign * row.check()) & _INT_MAX
+
+
+class Row:
+    """A message on its way into the index, or out of it."""
+
+    __slots__ = (*COLUMNS, "was")
+
+    box: int
+    seq: int
+    segment: int
+    offset: int
+    length: int
+    head: str
+    tail: str
+    sender: str
+    device: str | None
+    kind: str
+    addressed: str
+    thread: str | None
+    reply_to: str | None
+    at: str
+    ttl: int | None
+    again: int
+    rung: Rung
+    reason: Reason | None
+    until: str | None
+    session: SessionRef | None
+    changed: str
+    taken: bool
+    repeat: bool
+    pending: bool
+
+    @classmethod
+    def new(cls, box: int, segment: int, offset: int, length: int, of: Head) -> "Row":
+        """A message as it arrived."""
+        row, msg = cls(), of.msg
+        row.box, row.seq, row.segment = box, of.seq, segment
+        row.offset, row.length = offset, length
+        row.tail = last_part(msg.id)
+        row.head = msg.id[: len(msg.id) - len(row.tail)]
+        row.sender, row.device, row.kind = msg.from_, of.via.device, msg.kind
+        row.addressed = msg.to if isinstance(msg.to, str) else ""
+        row.thread = msg.thread if isinstance(msg.thread, str) else None
+        row.reply_to, row.at = msg.reply_to, of.at
+        ttl = msg.ttl_s
+        row.ttl = None if ttl is None else max(-_INT_MAX, min(_INT_MAX, ttl))
+        row.again = of.via.repeat
+        row.rung, row.changed = Rung.STORED, of.at
+        row.reason = row.until = row.session = None
+        row.taken = row.repeat = False
+        row.pending = True
+        return row
+
+    @classmethod
+    def read(cls, values: tuple[object, ...]) -> "Row":
+        """A row of the table, its columns in order; ValueError: none we wrote."""
+        row = cls()
+        for column, value in zip(COLUMNS, values, strict=True):
+            setattr(row, column, value)
+        row.rung = Rung(row.rung)
+        row.reason = Reason(row.reason) if row.reason else None
+        row.session = _session(str(row.session)) if row.session else None
+        row.taken, row.repeat = bool(row.taken), bool(row.repeat)
+        row.pending = bool(row.pending)
+        return row
+
+    def apply(self, line: LedgerLine) -> None:
+        """Follow one ledger line, as a mailbox does."""
+        if self.pending:
+            follow(self, line)
+            self.until = line.until
+            self.pending = line.rung not in FINISHED
+        elif line.id == self.head + self.tail:
+            self.rung = climbed(self.rung, line.rung)
+        self.changed = line.at
+
+    def values(self) -> tuple[object, ...]:
+        """Its columns in order, as the table takes them."""
+        session = encode(self.session).decode() if self.session else None
+        return (
+            self.box,
+            self.seq,
+            self.segment,
+            self.offset,
+            self.length,
+            self.head,
+            self.tail,
+            self.sender,
+            self.device,
+            self.kind,
+            self.addressed,
+            self.thread,
+            self.reply_to,
+            self.at,
+            self.ttl,
+            self.again,
+            self.rung,
+            self.reason,
+            self.until,
+            session,
+            self.changed,
+            self.taken,
+            self.repeat,
+            self.pending,
+        )
+
+    def check(self) -> int:
+        """A sum of what a mailbox needs of it, wherever its line stands."""
+        values = self.values()
+        return zlib.crc32(encode((values[1], *values[3:])))
+
+    def entry(self, name: Name) -> Entry:
+        """The row as others see it."""
+        return Entry(
+            name=name,
+            seq=abs(self.seq),
+            segment=self.segment,
+            offset=self.offset,
+            length=self.length,
+            id=MessageId(self.head + self.tail),
+            from_=self.sender,
+            device=self.device,
+            kind=Kind(self.kind),
+            addressed=self.addressed,
+            thread=self.thread,
+            reply_to=MessageId(self.reply_to) if self.reply_to is not None else None,
+            at=self.at,
+            ttl_s=self.ttl,
+            rung=self.rung,
+            reason=self.reason,
+            until=self.until,
+            session=self.session,
+            changed=self.changed,
+            pending=self.pending,
+        )
+
+
+def last_part(message: str) -> str:
+    """What people call a message by: the part of its id behind the last dash."""
+    return message.rpartition("-")[2]

@@ -1,0 +1,87 @@
+"""The words of messages: which text is in the index, and what may be asked of it.
+
+Owns the form of a search and the full text's own position.  homi-inbox(1) has the
+form.
+"""
+
+import contextlib
+import re
+from collections.abc import Callable, Iterator
+
+from homi.address import Name, show
+from homi.envelope import decode_envelope, decode_msg
+from homi.errors import Usage
+from homi.store.database import BadQuery, Database
+from homi.store.rows import SELECT, Row
+
+STEP = 500  # messages a transaction takes
+_OPERATORS = frozenset({"AND", "OR", "NOT", "(", ")"})
+_TOKEN = re.compile(r'"(?:[^"]|"")*"\*?|[()]|[^\s()"]+|"')
+
+
+def match(text: str) -> str:
+    """What was asked for in the form of the full text index; Usage (64) if in none.
+
+    Words and "phrases" stand for themselves, a * behind one for any end; AND, OR, NOT
+    and parentheses join them.
+    """
+    parts = []
+    for token in _TOKEN.findall(text):
+        if token == '"':
+            raise Usage(f"a quote is open in {show(text)}", hint="close the quote")
+        if token in _OPERATORS or token.startswith('"'):
+            parts.append(token)
+        else:
+            stem = token.rstrip("*")
+            star = "*" if stem and stem != token else ""
+            parts.append(f'"{stem or token}"{star}')
+    if not parts:
+        raise Usage("nothing to search for", hint="homi search WORD...")
+    return " ".join(parts)
+
+
+@contextlib.contextmanager
+def usage() -> Iterator[None]:
+    """A search that cannot be understood is Usage (64)."""
+    try:
+        yield
+    except BadQuery as error:
+        raise Usage(
+            "that is no search: AND, OR, NOT and parentheses join words",
+            hint="quote them to search for the words themselves",
+        ) from error
+
+
+def step(db: Database, text: Callable[[Name, Row], str]) -> int:
+    """Index the words of the next messages; bytes of their lines, 0: none is left."""
+    with db.transaction():
+        (done,) = db.one("SELECT row FROM worded")
+        found = db.all(
+            f"SELECT mail.row, box.name, {SELECT} FROM mail"
+            " JOIN box ON box.num = mail.box WHERE mail.row > ?"
+            " ORDER BY mail.row LIMIT ?",
+            done,
+            STEP,
+        )
+        rows = [(number, name, Row.read(values)) for number, name, *values in found]
+        db.many(
+            "INSERT INTO words(rowid, text) VALUES(?, ?)",
+            [(number, text(Name(name), row)) for number, name, row in rows],
+        )
+        if rows:
+            db.one("UPDATE worded SET row=?", rows[-1][0])
+        return sum(row.length for _, _, row in rows)
+
+
+def behind(db: Database) -> int:
+    """Bytes of the lines whose words are not indexed."""
+    sql = "SELECT sum(length) FROM mail WHERE row > (SELECT row FROM worded)"
+    return int(db.one(sql)[0] or 0)
+
+
+def text_of(line: bytes) -> str:
+    """The text in an inbox line; empty where it is none."""
+    try:
+        return decode_msg(decode_envelope(line).msg).text
+    except (ValueError, RecursionError):
+        return ""
