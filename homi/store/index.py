@@ -7,24 +7,22 @@ homi-mailbox(5) says when it is believed.
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-import msgspec
-
 from homi.address import Name, is_name
-from homi.envelope import MessageId, Rung
+from homi.envelope import MessageId
 from homi.errors import StorageFailed
 from homi.store import words
 from homi.store.database import FILE, Broken, Database, Moved, Unwritable
 from homi.store.disk import Disk, RealDisk
 from homi.store.indexing import Other, Step, enter, forget, open_pair, read_box
 from homi.store.lines import Finding, Unreadable, read_line
+from homi.store.query import BESIDE, Query, asked, started
 from homi.store.reading import INBOX, readable
 from homi.store.rows import SELECT, Entry, Row, decode_head, last_part
 
-__all__ = ["Entry", "Index", "Query"]
+__all__ = ["Entry", "Index", "Query", "Told"]
 
 Told = Callable[[int, int], None]  # (bytes done, bytes in all)
 Result = TypeVar("Result")
@@ -32,23 +30,6 @@ Result = TypeVar("Result")
 _TRIES = 3  # files made or opened anew for one call before it stays in memory
 _MANY = 500  # values in one statement
 _FROM = f"SELECT box.name, {SELECT} FROM mail JOIN box ON box.num = mail.box"
-
-
-class Query(msgspec.Struct, frozen=True, kw_only=True):
-    """What a message must be to be found; None asks nothing."""
-
-    names: tuple[Name, ...] | None = None
-    sender: str | None = None
-    room: str | None = None  # the address it was sent to, without a device
-    thread: str | None = None
-    rungs: frozenset[Rung] | None = None
-    pending: bool | None = None
-    since: str | None = None  # RFC 3339, itself included
-    before: str | None = None  # RFC 3339, itself not included
-    after: int = 0  # seq
-    text: str | None = None  # words that stand in its text
-    limit: int | None = None
-    newest: bool = False  # the newest first, else the oldest
 
 
 class Index:
@@ -114,22 +95,22 @@ class Index:
         self, prefix: str, names: Iterable[Name] | None = None, limit: int = 11
     ) -> list[Entry]:
         """The messages whose id, or the last part of it, starts with prefix."""
-        wanted, end = prefix.lower(), prefix.lower() + "~"
-        cut = len(wanted) - len(last_part(wanted))
-        sql = _FROM + (
-            " WHERE mail.row IN (SELECT row FROM mail WHERE tail >= ?1 AND tail < ?2"
-            " UNION SELECT row FROM mail WHERE head >= ?1 AND head < ?2"
-            " UNION SELECT row FROM mail WHERE head = ?3 AND tail >= ?4 AND tail < ?5)"
-        )
-        rest = wanted[cut:]
-        rows = self._rows(sql, wanted, end, wanted[:cut], rest, rest + "~")
-        allowed = None if names is None else set(names)
-        found = (e for e in _entries(rows) if allowed is None or e.name in allowed)
-        return sorted(islice(found, limit), key=lambda e: (e.name, e.seq))
+        where, values = started(prefix.lower(), names, limit)
+        found = list(_entries(self._rows(f"{_FROM} WHERE {where}", *values)))
+        return sorted(found[:limit], key=lambda e: (e.name, e.seq))
+
+    def near(self, ids: Iterable[str]) -> set[str]:
+        """What stands beside the last part of each id in the order of all last parts
+        and of all beginnings of ids: what an abbreviation of it could be taken for."""
+        found: set[str | None] = set()
+        for one in ids:
+            for (beside,) in self._rows(BESIDE, last_part(one)):
+                found.add(beside and beside.partition("-")[0])
+        return {beside for beside in found if beside}
 
     def search(self, query: Query) -> list[Entry]:
         """The messages that are all the query asks for; Usage (64): odd words."""
-        clauses, values = _asked(query)
+        clauses, values = asked(query)
         if query.text is not None:
             clauses.append("mail.row IN (SELECT rowid FROM words WHERE words MATCH ?)")
             values.append(words.match(query.text))
@@ -291,30 +272,6 @@ class Index:
             return words.text_of(self.line(row.entry(name)))
         except StorageFailed:
             return ""
-
-
-def _asked(query: Query) -> tuple[list[str], list[object]]:
-    """The conditions of a query, but for its words, and the values in them."""
-    clauses: list[str] = ["mail.seq > ?"]
-    values: list[object] = [max(0, query.after)]
-    for clause, value in (
-        ("mail.sender = ?", query.sender),
-        ("mail.thread = ?", query.thread),
-        ("mail.at >= ?", query.since),
-        ("mail.at < ?", query.before),
-        ("mail.pending = ?", query.pending),
-    ):
-        if value is not None:
-            clauses.append(clause)
-            values.append(value)
-    if query.room is not None:
-        clauses.append("(mail.addressed = ? OR mail.addressed LIKE ? ESCAPE '!')")
-        values += [query.room, query.room.replace("_", "!_") + "@%"]
-    for column, some in (("box.name", query.names), ("mail.rung", query.rungs)):
-        if some is not None:
-            clauses.append(f"{column} IN ({','.join('?' * len(some))})")
-            values += [str(one) for one in some]
-    return clauses, values
 
 
 def _entries(rows: Iterable[tuple[Any, ...]]) -> Iterator[Entry]:
