@@ -55,6 +55,11 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         """The configured name, else the host's, folded to the grammar."""
         return Device(self.device or _host_name())
 
+    def registry_folders(self) -> list[Path]:
+        """The folders in which agent clients describe their sessions."""
+        more = (Path(os.path.expanduser(folder)) for folder in self.registries)
+        return list(dict.fromkeys([machine_registry(), *more]))
+
 
 def load(path: Path) -> Config:
     """The settings in path; the defaults where it is absent; 78 with the fix else."""

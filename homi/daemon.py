@@ -16,7 +16,7 @@ from pathlib import Path
 
 import uvloop
 
-from homi import __version__, config, paths
+from homi import __version__, paths
 from homi.address import Name
 from homi.callers import classify
 from homi.claims import State
@@ -122,7 +122,7 @@ class Daemon:
         quarantine = Quarantine(os.fspath(root), disk, clock)
         file = StateFile(os.fspath(root / "names.json"), disk, State)
         self._names = names = Names(file)
-        folders = _registries(settings)
+        folders = settings.registry_folders()
         self._sessions = sessions = Sessions(folders, clock)
         self._owners = owners = Owners(names, sessions)
         self._postmaster = postmaster = Postmaster(
@@ -176,6 +176,8 @@ class Daemon:
         self._office.moved = self._courier.recorded
         self._office.socket_for = self._peer.socket_for
         self._office.explain = self._courier.explain
+        self._office.outlook = self._courier.outlook
+        self._office.unproven = self._courier.unproven
         self._office.unbound = lambda number: self._peer.unbound.get(number, "")
         self._office.connections = lambda: self._door.connections
         self._office.notes = self._notes
@@ -293,13 +295,6 @@ def _be_the_only_one(path: Path) -> None:
 def _place(offset: int) -> str:
     """Where in a file; nothing where the file as a whole is meant."""
     return "" if offset < 0 else f", byte {offset}"
-
-
-def _registries(settings: Config) -> list[Path]:
-    """The folders like ~/.claude to list names in and find sessions in."""
-    folders = [config.machine_registry()]
-    folders += [Path(os.path.expanduser(each)) for each in settings.registries]
-    return list(dict.fromkeys(folders))
 
 
 def _fill_standard_descriptors() -> None:

@@ -99,6 +99,10 @@ class SessionRow(msgspec.Struct, frozen=True, omit_defaults=True):
     cwd: str = ""
     version: str = ""
     reachable: bool = True  # false: it has no socket, so nothing can be handed over
+    socket: str = ""
+    status_at: str = ""  # RFC 3339, its own clock: since when its status is that
+    waiting_for: str = ""  # what a waiting one waits for
+    record: str = ""  # the file that says all this
 
 
 class NameRow(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -112,6 +116,7 @@ class NameRow(msgspec.Struct, frozen=True, omit_defaults=True):
     others: list[int] = []  # pids of further live sessions of this name
     cwd: str = ""
     note: str = ""  # anything a person should know: a fight over the record, …
+    socket: str = ""  # homi's own, which stays while a session owns the name
 
 
 class Listing(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -138,6 +143,38 @@ class StatusReport(msgspec.Struct, frozen=True, omit_defaults=True):
     accept: str  # open, or why accept is closed
     findings: list[str] = []  # what was unreadable at start, path and offset
     notes: list[str] = []
+    owned: int = 0  # of the names: those a live session has
+    statuses: dict[str, int] = {}  # of the sessions: how many say what of themselves
+    rungs: dict[str, int] = {}  # of the pending messages: how many are how far
+    oldest: str = ""  # RFC 3339 of the oldest pending message
+    oldest_name: str = ""
+    fullest: str = ""  # the name with most pending mail
+    fullest_pending: int = 0
+    fullest_bytes: int = 0
+    quota_pending: int = 0  # messages a name may have pending
+    quota_bytes: int = 0
+    reserve_mib: int = 0  # of free disk: below it new mail is refused
+    ring_mib: int = 0
+
+
+class LegRow(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One leg to the session that owns a name."""
+
+    name: str
+    leg: str
+    usable: bool  # a letter would be handed over by it now
+    why: str = ""  # why not
+    until: str = ""  # RFC 3339: no try before
+    proofs: list[str] = []  # the rungs it can prove of that session
+    session: SessionRow | None = None  # the owner; without one no leg is usable
+    unproven: int = 0  # letters it has, and no proof of them yet
+    pending: int = 0  # of the name
+
+
+class LegsReport(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Answer to legs."""
+
+    rows: list[LegRow]
 
 
 class Identity(msgspec.Struct, frozen=True, omit_defaults=True):

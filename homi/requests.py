@@ -98,7 +98,15 @@ class Status(Request, frozen=True, tag="status"):
 
 
 class List(Request, frozen=True, tag="ls"):
-    """Every claimed name with its owner and its pending mail."""
+    """Every claimed name, or that one, with its owner and its pending mail."""
+
+    name: str | None = None
+
+
+class Legs(Request, frozen=True, tag="legs"):
+    """The ways to the owner of name, or of every owned name, and their state."""
+
+    name: str | None = None
 
 
 class Queue(Request, frozen=True, tag="queue"):
@@ -127,6 +135,7 @@ VERBS: tuple[type[Request], ...] = (
     Await,
     Status,
     List,
+    Legs,
     Queue,
     Whoami,
     Stop,

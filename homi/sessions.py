@@ -45,6 +45,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     kind: str = ""
     config_dir: str = ""  # the folder that holds sessions/ and projects/
     since: int = 0  # ms since the epoch, its own clock: when it took its name
+    status_at: int = 0  # the same: since when its status is that
     hidden: bool = False  # spare or parked: its own client does not list it
 
     @property
@@ -216,6 +217,7 @@ class Sessions:
             kind=record.kind,
             config_dir=config,
             since=since,
+            status_at=record.status_at,
             hidden=record.hidden,
         )
 

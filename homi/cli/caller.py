@@ -64,7 +64,7 @@ def connect(root: Path) -> tuple[Self, Connection | None]:
 def measure() -> Self:
     """Who calls, from this process itself."""
     chain = process.ancestors(os.getpid())
-    for folder in _registries():
+    for folder in config.load(paths.config_file()).registry_folders():
         for pid in chain:
             record = registry.read_record(str(folder / "sessions"), pid)
             if isinstance(record, registry.Record) and _lives(pid, record):
@@ -76,12 +76,6 @@ def measure() -> Self:
     ):
         return Self(CallerClass.PERSON, OWNER)
     return Self(CallerClass.SERVICE)
-
-
-def _registries() -> list[Path]:
-    """The folders in which agent clients describe their sessions."""
-    more = config.load(paths.config_file()).registries
-    return [config.machine_registry(), *(Path(folder).expanduser() for folder in more)]
 
 
 def _lives(pid: int, record: registry.Record) -> bool:

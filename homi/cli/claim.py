@@ -1,31 +1,22 @@
-"""`claim`, `release` and `ls`: the names of this device.  homi-claim(1)."""
+"""`claim` and `release`: making and ending the names of this device.  homi-claim(1)."""
 
 import os
-from pathlib import Path
 
 import click
 
 from homi import paths
-from homi.address import BUILT_IN, show
+from homi.address import show
 from homi.cli import options, output
-from homi.cli.mail import Mail
 from homi.connection import Connection
-from homi.dial import Absent
 from homi.errors import NoInput
-from homi.render import Cell, fields
 from homi.reports import (
     Claimed,
     Done,
-    Listing,
-    NameRow,
 )
 from homi.requests import (
     Claim,
-    List,
     Release,
 )
-
-COLUMNS = ("NAME", "OWNER", "STATE", "PENDING", "OLDEST")
 
 
 @click.command()
@@ -81,60 +72,3 @@ def release(home: str, /, name: str, *, as_json: bool) -> None:
     if done.pending:
         what = "message stays" if done.pending == 1 else "messages stay"
         output.note(f"{done.pending} pending {what} in its mailbox")
-
-
-@click.command()
-@options.as_json
-@click.pass_obj
-def ls(home: str, /, *, as_json: bool) -> None:
-    """List the claimed names, who owns them and what waits for them.
-
-    \b
-      $ homi ls
-      $ homi ls | awk -F'\\t' '$4 > 0'    # names that hold mail
-    """
-    root = paths.state_root(home)
-    try:
-        with Connection(root) as client:
-            listing = client.call(List(i=1), Listing)
-    except Absent:
-        listing = _from_files(root)
-        output.note("no daemon runs: who owns a name is not known (homi start)")
-    if as_json:
-        for row in listing.names:
-            output.json_line({"kind": "name", **fields(row)})
-        for session in listing.sessions:
-            output.json_line({"kind": "session", **fields(session)})
-    else:
-        output.table(COLUMNS, _rows(listing))
-
-
-def _from_files(root: Path) -> Listing:
-    """The names and their pending mail without a daemon."""
-    mail = Mail(root)
-    rows = []
-    for name in mail.listed():
-        pending = mail.load(name).mailbox.pending
-        oldest = next(iter(pending.values()), None)
-        rows.append(
-            NameRow(
-                name=name,
-                state="built-in" if name in BUILT_IN else "unknown",
-                pending=len(pending),
-                oldest=oldest.at if oldest else "",
-            )
-        )
-    return Listing(device="", names=rows)
-
-
-def _rows(listing: Listing) -> list[tuple[Cell, ...]]:
-    """A row a name; then the live sessions that own none but can be written to."""
-    rows: list[tuple[Cell, ...]] = []
-    for row in listing.names:
-        owner = f"pid {row.owner.pid}" if row.owner else ""
-        state = f"{row.state}: {row.note}" if row.note else row.state
-        rows.append((row.name, owner, state, row.pending, output.when(row.oldest)))
-    for session in listing.sessions:
-        if session.address:
-            rows.append((session.address, f"pid {session.pid}", "unclaimed", 0, ""))
-    return rows

@@ -16,10 +16,11 @@ MODULES = {
     "start": "service",
     "stop": "service",
     "run": "service",
-    "status": "service",
+    "status": "status",
     "claim": "claim",
     "release": "claim",
-    "ls": "claim",
+    "ls": "ls",
+    "legs": "legs",
     "send": "send",
     "inbox": "inbox",
     "read": "read",
@@ -61,7 +62,7 @@ class Verbs(click.Group):
 @click.group(
     cls=Verbs,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 88},
-    epilog="The pages: homi(1), homi-send(1), homi-claim(1), homi-inbox(1), homid(8).",
+    epilog="The pages: homi(1) has the list; homi-overview(7) is how it is built.",
 )
 @click.version_option(__version__, prog_name="homi", message="%(prog)s %(version)s")
 @click.option("--home", metavar="DIR", default="", help="The state root to use.")

@@ -23,6 +23,8 @@ TIMES = "3h, 2d, a date, or an RFC 3339 time"
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
+no_probe = click.option("--no-probe", is_flag=True, help="Ask no socket.")
+
 
 def since(command: Command) -> Command:
     """--since T: the stamp from which on, in RFC 3339 as the files have it."""

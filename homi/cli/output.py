@@ -5,7 +5,7 @@ Owns the choice by what stdout is; homi.render owns the forms.
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from homi import render
 from homi.cli.fast import load
@@ -63,6 +63,13 @@ def finding(what: Finding) -> str:
 def json_line(value: object) -> None:
     """One JSON object on one line."""
     line(render.json_line(value, plain=terminal()))
+
+
+def json_lines(values: Iterable[object]) -> None:
+    """One JSON object a line, written at once."""
+    plain = terminal()
+    if text := "\n".join(render.json_line(value, plain=plain) for value in values):
+        line(text)
 
 
 def table(

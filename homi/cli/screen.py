@@ -1,40 +1,136 @@
-"""Aligned tables on a terminal; the only home of rich.
+"""Tables on a terminal: widths and colour; a home of rich.
 
-Imported when a table is to be drawn, never before.  Owns the widths: a character
-that fills two places of the terminal is counted as two.
+Imported when a table is to be drawn, never before; of rich only what counts the
+places that a character fills.  Owns which column gives way when a terminal is too
+narrow, and which words have a colour.
 """
 
+import os
+import shutil
 from collections.abc import Sequence
 
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 
 from homi import render
 from homi.cli import output
 from homi.render import Cell
 
 GAP = "  "  # between two columns
+NARROW = 8  # places a column keeps at least when it gives way
+# What a person types or counts by stays whole; the rest is there to be looked at.
+WHOLE = frozenset(
+    ["AGE", "AT", "ID", "KEY", "NAME", "OLDEST", "OWNER", "PENDING", "RUNG", "STATE"]
+)
+COLOURED = frozenset({"STATE", "RUNG", "ANSWERS", "USABLE"})
+_BOLD, _DIM, _RED, _GREEN, _YELLOW = "1", "2", "31", "32", "33"
+_COLOURS = {
+    "live": _GREEN,
+    "seen": _GREEN,
+    "answered": _GREEN,
+    "yes": _GREEN,
+    "held": _YELLOW,
+    "deferred": _YELLOW,
+    "parked": _YELLOW,
+    "unknown": _YELLOW,
+    "silent": _RED,
+    "refused": _RED,
+    "bounced": _RED,
+    "expired": _RED,
+    "dropped": _RED,
+    "no": _RED,
+    "built-in": _DIM,
+}
 
 
 def draw(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> int:
-    """Draw rows under their columns; 0."""
-    output.line(aligned(columns, rows))
+    """Draw rows under their columns, as wide as the terminal and as it may be; 0."""
+    width = shutil.get_terminal_size().columns
+    output.line(aligned(columns, rows, width, colour=colourful()))
     return 0
 
 
-def aligned(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
+def colourful() -> bool:
+    """Whether this terminal and this person want colours."""
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM", "") in ("", "dumb")
+    return not plain
+
+
+def aligned(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[Cell]],
+    width: int = 0,
+    *,
+    colour: bool = False,
+) -> str:
     """The lines of rows under their columns, none with blanks at its end.
 
-    Nothing is cut: a terminal wraps what is too long for it, ids stay whole.
+    A column in which nothing stands is left out.  Of too many for width (0: there
+    is room for all) the widest ones are cut, those in WHOLE never: then the terminal
+    wraps the line.
     """
     cells = [[render.cell(value) for value in row] for row in rows]
-    if any(columns):
-        cells.insert(0, list(columns))
+    full = [at for at, column in enumerate(zip(*cells, strict=True)) if any(column)]
+    kept = full or [0]
+    heads = [columns[at] for at in kept]
+    cells = [[row[at] for at in kept] for row in cells]
+    if any(heads):
+        cells.insert(0, heads)
     widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
-    lines = (
-        GAP.join(
-            text + " " * (width - cell_len(text))
-            for text, width in zip(row, widths, strict=True)
-        )
-        for row in cells
+    if width and any(heads):
+        _fit(widths, heads, width)
+    coloured = [colour and head in COLOURED for head in heads]
+    lines = [_line(row, widths, coloured) for row in cells]
+    if colour and any(heads):
+        lines[0] = _paint(lines[0], _BOLD)
+    return "\n".join(lines)
+
+
+def _fit(widths: list[int], heads: Sequence[str], width: int) -> None:
+    """Take from the widest columns that may give way until all fit, or none can."""
+    while sum(widths) + len(GAP) * (len(widths) - 1) > width:
+        loose = [
+            at
+            for at, head in enumerate(heads)
+            if head not in WHOLE and widths[at] > max(NARROW, cell_len(head))
+        ]
+        if not loose:
+            return
+        widths[max(loose, key=widths.__getitem__)] -= 1
+
+
+def _line(row: Sequence[str], widths: Sequence[int], coloured: Sequence[bool]) -> str:
+    """One line: cells cut or filled to their widths."""
+    pairs = list(zip(row, widths, strict=True))
+    filled = [
+        _cut(text, width) if cell_len(text) > width else _fill(text, width)
+        for text, width in pairs
+    ]
+    filled[-1] = filled[-1].rstrip()
+    while len(filled) > 1 and not filled[-1].strip():
+        filled[-2:] = [filled[-2].rstrip()]
+    return GAP.join(
+        _coloured(text) if on else text
+        for text, on in zip(filled, coloured, strict=False)
     )
-    return "\n".join(line.rstrip() for line in lines)
+
+
+def _cut(text: str, width: int) -> str:
+    """The start of text and a mark that it goes on, exactly width places."""
+    return set_cell_size(text, width - 1) + "…"
+
+
+def _fill(text: str, width: int) -> str:
+    """text with blanks up to width places."""
+    return text + " " * (width - cell_len(text))
+
+
+def _coloured(text: str) -> str:
+    """A word that has a colour in it; the blanks behind it stay as they are."""
+    word = text.rstrip()
+    code = _COLOURS.get(word)
+    return _paint(word, code) + text[len(word) :] if code else text
+
+
+def _paint(text: str, code: str) -> str:
+    """text in a colour, and no more than it."""
+    return f"\x1b[{code}m{text}\x1b[0m"

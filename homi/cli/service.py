@@ -1,4 +1,4 @@
-"""`start`, `stop`, `run` and `status`: the daemon's life.  homid(8)."""
+"""`start`, `stop` and `run`: the daemon's life.  homid(8)."""
 
 import os
 import select
@@ -13,15 +13,12 @@ import click
 from homi import config, paths
 from homi.cli import options, output
 from homi.cli.fast import load
-from homi.cli.mail import Mail
 from homi.connection import Connection
 from homi.dial import Absent, Lost
 from homi.errors import HomiError, NotReached
 from homi.peers import process
-from homi.render import Cell, fields
-from homi.reports import Done, StatusReport
-from homi.requests import Status, Stop
-from homi.store import pickup
+from homi.reports import Done
+from homi.requests import Stop
 from homi.store.lock import LOCK
 
 START_LIMIT = 10.0  # s: even a full ring and many mailboxes are read by then
@@ -107,30 +104,6 @@ def stop(home: str, /, *, as_json: bool) -> None:
             hint="it finishes what is in flight; nothing stored is lost",
         )
     _say_down(pid, as_json=as_json)
-
-
-@click.command()
-@options.as_json
-@click.pass_obj
-def status(home: str, /, *, as_json: bool) -> int:
-    """How the daemon is; without one, what its files tell (69).
-
-    \b
-      $ homi status
-      $ homi status --json | jq -r .accept
-    """
-    root = paths.state_root(home)
-    try:
-        with Connection(root) as client:
-            report = client.call(Status(i=1), StatusReport)
-    except Absent as error:
-        _status_of_files(root, as_json=as_json)
-        raise error
-    if as_json:
-        output.json_line({"running": True, **fields(report)})
-    else:
-        output.table(("", ""), _pairs(fields(report)))
-    return 0
 
 
 def _say_up(pid: int, *, fresh: bool, as_json: bool) -> None:
@@ -236,35 +209,3 @@ def _gone(pid: int, handle: int | None) -> bool:
             return False
         time.sleep(LOOK)
     return True
-
-
-def _status_of_files(root: Path, *, as_json: bool) -> None:
-    """What is known of the mail while no daemon runs."""
-    mail = Mail(root)
-    found = [mail.load(name) for name in mail.mailboxes()]
-    known = {
-        "running": False,
-        "root": str(root),
-        "names": len(mail.listed()),
-        "pending": sum(len(one.mailbox.pending) for one in found),
-        "spooled": len(pickup.scan(root)),
-        "findings": [output.finding(what) for one in found for what in one.findings],
-    }
-    if as_json:
-        output.json_line(known)
-    else:
-        output.table(("", ""), _pairs(known))
-
-
-def _pairs(known: dict[str, object]) -> list[tuple[Cell, Cell]]:
-    """A line a field; a list takes a line for each of its items."""
-    rows: list[tuple[Cell, Cell]] = []
-    for key, value in known.items():
-        values = value if isinstance(value, list) else [value]
-        rows += [(key, _word(one)) for one in values]
-    return rows
-
-
-def _word(value: object) -> str:
-    """A value as a person says it."""
-    return ("no", "yes")[value] if isinstance(value, bool) else str(value)

@@ -16,6 +16,7 @@ from homi.courier.drain import Drain, Means, Owning, Tell
 from homi.courier.hands import Hands, Living
 from homi.courier.ledger import Ledger, Watcher
 from homi.courier.offering import Offering, ReplySocket
+from homi.courier.outlook import Outlook, outlook
 from homi.courier.pace import Process
 from homi.courier.rules import Where, in_hands, process_of
 from homi.envelope import FINISHED, LedgerLine, Reason, Rung, SessionRef
@@ -73,6 +74,7 @@ class Courier:
         self._running = False
         self._stopped = asyncio.Event()
         self._witness = witness
+        self._legs = legs
         self._hands = Hands(
             store, sessions, witness, is_alive, self._spawn, self._read_out, clock
         )
@@ -200,6 +202,14 @@ class Courier:
         if item.rung in (Rung.DEFERRED, Rung.HELD):
             return item.rung, item.reason, item.until
         return Rung.STORED, None, None
+
+    def outlook(self, session: Session) -> list[Outlook]:
+        """What each leg could do for that session now."""
+        return outlook(self._legs, session, self._hands, self._offering)
+
+    def unproven(self, session: Session) -> int:
+        """How many letters the session has without a proof of them."""
+        return self._hands.count(session)
 
     # ---- tasks ----
 

@@ -125,6 +125,10 @@ class Hands:
         room = 1 - queued if failing else UNPROVEN_MAX - queued - taken
         return max(room, 1) if not queued and session.status == "idle" else room
 
+    def count(self, session: Session) -> int:
+        """How many letters it has in its hands."""
+        return sum(1 for _ in self._items(process_of(session.ref)))
+
     def changed(self, old: Session, new: Session) -> None:
         """Its record changed: tell who reads along."""
         process = process_of(new.ref)

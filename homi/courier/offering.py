@@ -181,6 +181,14 @@ class Offering:
         """Whether the owner's record is what it was when it could not take it."""
         return owner is not None and self._said_no.get((name, seq)) == owner
 
+    def stopped(self, session: Session) -> tuple[Reason | None, float | None]:
+        """Why nothing is tried with the session now, and until when (wall seconds)."""
+        failures, again = self._silent.get(process_of(session.ref), (0, 0.0))
+        left = again - self._clock.monotonic()
+        if failures > 1 and left > 0:
+            return Reason.UNREACHABLE, self._clock.wall() + left
+        return None, None
+
     def revive(self, process: Process) -> None:
         """The session's record changed: try it again without delay."""
         self._silent.pop(process, None)

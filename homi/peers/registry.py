@@ -44,6 +44,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     pid_domain: str | None = None
     started_at: int = 0  # ms since the epoch
     name_since: int = 0  # ms since the epoch
+    status_at: int = 0  # ms since the epoch: since when it is that
     hidden: bool = False  # spare or parked: the clients do not list it
 
 
@@ -67,6 +68,7 @@ class _Wire(msgspec.Struct, rename="camel"):
     pid_domain: object = None
     started_at: object = None
     name_since: object = None
+    status_updated_at: object = None
     spare: object = None
     parked_job_id: object = None
 
@@ -100,6 +102,7 @@ def parse_record(data: bytes) -> Record | None:
         pid_domain=wire.pid_domain if isinstance(wire.pid_domain, str) else None,
         started_at=_whole(wire.started_at),
         name_since=_whole(wire.name_since),
+        status_at=_whole(wire.status_updated_at),
         hidden=wire.spare is True or bool(_text(wire.parked_job_id)),
     )
 

@@ -61,7 +61,7 @@ def at_terminal(
         stdin=theirs,
         stdout=theirs if screen else subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env={"TERM": "xterm"} | env,
+        env={"TERM": "xterm", "NO_COLOR": "1"} | env,
         cwd=cwd,
         start_new_session=True,
         preexec_fn=sit_down,

@@ -14,14 +14,17 @@ import pytest
 from homi import config, envelope, errors, reports, requests
 from homi.cli import main
 from homi.cli.rows import Row
+from homi.cli.status import Seen
+from homi.peers.probe import Probe
 from homi.store.pickup import Spooled
 
 REPOSITORY = Path(__file__).parents[2]
 MAN = REPOSITORY / "man"
 PAGES = sorted(MAN.glob("*.[1-8]"))
 OF_VERB = {
-    **dict.fromkeys(("start", "stop", "run", "status"), "homid.8"),
-    **dict.fromkeys(("claim", "release", "ls"), "homi-claim.1"),
+    **dict.fromkeys(("start", "stop", "run"), "homid.8"),
+    **dict.fromkeys(("claim", "release"), "homi-claim.1"),
+    **dict.fromkeys(("ls", "status", "legs"), "homi-ls.1"),
     "send": "homi-send.1",
     **dict.fromkeys(("inbox", "read", "ack", "wait", "trace", "queue"), "homi-inbox.1"),
 }
@@ -156,15 +159,23 @@ def test_each_verb_and_field_of_the_protocol_is_described() -> None:
     rows = {*reports.NameRow.__struct_fields__, *reports.SessionRow.__struct_fields__}
     listing = set(reports.Listing.__struct_fields__)
     assert marked(parts["ls"], "Va") == rows | listing
+    legs = {"rows", *reports.LegRow.__struct_fields__}
+    assert marked(parts["legs"], "Va") == legs
     queue = {"rows", *reports.QueueRow.__struct_fields__}
     assert marked(parts["queue"], "Va") == queue
 
 
 def test_each_field_of_status_is_described() -> None:
-    """Two of them exist only without a daemon."""
-    text = section(page("homid.8"), "The fields of status")
-    known = {*reports.StatusReport.__struct_fields__, "running", "spooled"}
-    assert items(text, "Va") == known
+    """Some the daemon tells, some are measured, one exists only without a daemon."""
+    text = section(page("homi-ls.1"), "The fields of status")
+    told = {*reports.StatusReport.__struct_fields__, *Seen.__struct_fields__}
+    assert items(text, "Va") == told | {"running", "spooled"}
+
+
+def test_each_field_of_a_probe_is_described() -> None:
+    """What was measured stands beside what is only said."""
+    text = section(page("homi-ls.1"), "The fields of ls and legs")
+    assert items(text, "Va") == set(Probe.__struct_fields__)
 
 
 def test_each_error_code_has_its_status_on_the_page() -> None:

@@ -37,3 +37,58 @@ def test_nothing_is_cut_or_acted_on() -> None:
     """An id stays whole however narrow the terminal is."""
     assert "x" * 300 in screen.aligned(("A",), [("x" * 300,)])
     assert "\x1b" not in screen.aligned(("A",), [("\x1b[2J",)])
+
+
+def test_a_column_in_which_nothing_stands_is_left_out() -> None:
+    """What is not there needs no room."""
+    rows = [("ada", "", "x"), ("bob", None, "")]
+    assert screen.aligned(("NAME", "OWNER", "NOTE"), rows) == (
+        "NAME  NOTE\nada   x\nbob"
+    )
+
+
+def test_the_widest_column_gives_way_and_an_id_never() -> None:
+    """Half an id is no id; a text says something even when it is cut."""
+    rows = [("7c10a9e2", "text " * 20, "from-" * 4)]
+    _head, line = screen.aligned(("ID", "TEXT", "FROM"), rows, 40).split("\n")
+    assert len(line) == 40
+    assert line.startswith("7c10a9e2  text text")
+    assert "…" in line
+    (only,) = screen.aligned(("ID",), [("x" * 300,)], 40).split("\n")[1:]
+    assert only == "x" * 300
+
+
+def test_a_wide_character_is_never_halved() -> None:
+    """Cut in the middle it would take a place more than the column has."""
+    for width in range(20, 30):
+        line = screen.aligned(("ID", "TEXT"), [("7c10", "中" * 30)], width).split("\n")
+        assert screen.cell_len(line[1]) <= width
+
+
+def test_only_the_state_is_coloured_and_only_where_it_may_be() -> None:
+    """A name that is called live is a name."""
+    columns, rows = ("NAME", "STATE", "NOTE"), [("live", "live", "no")]
+    shown = screen.aligned(columns, rows, 80, colour=True).split("\n")[1]
+    assert shown == "live  \x1b[32mlive\x1b[0m   no"
+    assert "\x1b" not in screen.aligned(columns, rows, 80)
+
+
+@pytest.mark.parametrize(
+    ("environ", "wanted"),
+    [
+        ({"TERM": "xterm"}, True),
+        ({"TERM": "xterm", "NO_COLOR": ""}, True),
+        ({"TERM": "xterm", "NO_COLOR": "1"}, False),
+        ({"TERM": "dumb"}, False),
+        ({}, False),
+    ],
+)
+def test_colour_is_for_those_who_want_it(
+    environ: dict[str, str], wanted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """NO_COLOR counts where it is not empty."""
+    for variable in ("TERM", "NO_COLOR"):
+        monkeypatch.delenv(variable, raising=False)
+    for variable, value in environ.items():
+        monkeypatch.setenv(variable, value)
+    assert screen.colourful() is wanted

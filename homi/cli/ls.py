@@ -1,0 +1,134 @@
+"""`ls`: the names of this device, and what was measured of each.  homi-ls(1)."""
+
+from collections.abc import Sequence
+
+import click
+
+from homi import paths
+from homi.address import BUILT_IN, Name
+from homi.cli import options, output
+from homi.cli.mail import Mail
+from homi.cli.measure import SILENT, Measured, live_sessions, measure
+from homi.connection import Connection
+from homi.dial import Absent
+from homi.peers.probe import Probe
+from homi.render import Cell, cell
+from homi.reports import Listing, NameRow, SessionRow
+from homi.requests import List
+
+COLUMNS = (
+    "NAME",
+    "OWNER",
+    "STATE",
+    "PENDING",
+    "OLDEST",
+    "STATUS",
+    "SINCE",
+    "ANSWERS",
+    "NOTE",
+)
+
+
+@click.command()
+@options.no_probe
+@options.as_json
+@click.pass_obj
+def ls(home: str, /, *, no_probe: bool, as_json: bool) -> None:
+    """List the claimed names, who owns them and what waits for them.
+
+    \b
+      $ homi ls
+      $ homi ls | awk -F'\\t' '$4 > 0'    # names that hold mail
+      $ homi ls --json | jq -r 'select(.state == "silent").name'
+    """
+    root = paths.state_root(home)
+    try:
+        with Connection(root) as client:
+            listing = client.call(List(i=1), Listing)
+    except Absent:
+        listing = from_files(Mail(root))
+        output.note("no daemon runs: who owns a name is not known (homi start)")
+    seen = measure(listing, asked=not no_probe)
+    if as_json:
+        output.json_lines(seen.json_of(row) for row in listing.names)
+        output.json_lines(
+            {"kind": "session", **seen.json_of_session(row)} for row in listing.sessions
+        )
+    else:
+        _show(_rows(listing, seen))
+
+
+def _show(rows: list[tuple[Cell, ...]]) -> None:
+    """A table; for a person the notes stand below it, where there is room for them."""
+    if not output.terminal():
+        output.table(COLUMNS, rows)
+        return
+    output.table(COLUMNS[:-1], [row[:-1] for row in rows])
+    for row in rows:
+        if row[-1]:
+            output.line(f"{row[0]}: {cell(row[-1])}")
+
+
+def from_files(mail: Mail, only: Sequence[str] | None = None) -> Listing:
+    """The names and their pending mail without a daemon, and the sessions that live;
+    only: those names, whether they are claimed or not."""
+    live = live_sessions()
+    names = mail.listed() if only is None else only
+    rows = [_unowned(mail, name, live) for name in names]
+    loose = [session for session in live if session.address not in names]
+    return Listing(device="", names=rows, sessions=loose)
+
+
+def _unowned(mail: Mail, name: str, live: list[SessionRow]) -> NameRow:
+    """A name as the files tell it."""
+    loaded = mail.load(Name(name))
+    oldest = next(iter(loaded.mailbox.pending.values()), None)
+    return NameRow(
+        name=name,
+        state="built-in" if name in BUILT_IN else "unknown",
+        pending=len(loaded.mailbox.pending),
+        oldest=oldest.at if oldest else "",
+        others=[session.pid for session in live if session.address == name],
+    )
+
+
+def _rows(listing: Listing, seen: Measured) -> list[tuple[Cell, ...]]:
+    """A row a name; then the live sessions that own none but can be written to."""
+    rows = [_name(row, seen) for row in listing.names]
+    return rows + [
+        _session(session, seen) for session in listing.sessions if session.address
+    ]
+
+
+def _name(row: NameRow, seen: Measured) -> tuple[Cell, ...]:
+    """The cells of a name."""
+    owner = f"pid {row.owner.pid}" if row.owner else ""
+    when, answers = output.when(row.oldest), answered(seen.answers(row))
+    state, note = seen.state(row), seen.note(row)
+    status = status_of(row.owner)
+    return (row.name, owner, state, row.pending, when, *status, answers, note)
+
+
+def _session(row: SessionRow, seen: Measured) -> tuple[Cell, ...]:
+    """The cells of a session whose name nobody claimed."""
+    found = seen.of(row.socket)
+    state = SILENT if found.answers is False else "unclaimed"
+    note = found.why if row.socket else "it has no socket"
+    status = status_of(row)
+    pid = f"pid {row.pid}"
+    return (row.address, pid, state, 0, "", *status, answered(found), note)
+
+
+def status_of(row: SessionRow | None) -> tuple[str, str]:
+    """What a session says of itself, and since when."""
+    if row is None:
+        return "", ""
+    waits = f"{row.status}: {row.waiting_for}" if row.waiting_for else row.status
+    return waits, output.when(row.status_at)
+
+
+def answered(found: Probe) -> str:
+    """Whether a socket answered, and how fast; empty where it was not asked."""
+    if found.answers is None:
+        return ""
+    return f"{found.ms:.1f} ms" if found.answers else "no"
