@@ -175,6 +175,7 @@ class Daemon:
         self._office.stop = lambda: self.end("stop")
         self._office.moved = self._courier.recorded
         self._office.socket_for = self._peer.socket_for
+        self._office.order = self._courier.order
         self._office.explain = self._courier.explain
         self._office.outlook = self._courier.outlook
         self._office.unproven = self._courier.unproven

@@ -88,6 +88,27 @@ class QueueReport(msgspec.Struct, frozen=True, omit_defaults=True):
     rows: list[QueueRow]
 
 
+class OrderRow(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What an order made of one envelope; with a code it was not carried out."""
+
+    name: str
+    id: str
+    rung: str = ""  # as it is now; empty: not known here
+    reason: str = ""
+    already: bool = False  # it was so before, nothing was recorded
+    given: int = 0  # pid of the session that has it, whatever became of it now
+    code: str = ""  # of homi.errors
+    error: str = ""
+    hint: str = ""
+
+
+class Ordered(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Answer to order: a row for each letter, those that may not be ordered first; of
+    a flush without letters a row for each that had waited."""
+
+    rows: list[OrderRow]
+
+
 class SessionRow(msgspec.Struct, frozen=True, omit_defaults=True):
     """A live session as homi knows it."""
 

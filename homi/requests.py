@@ -26,6 +26,23 @@ class CallerClass(StrEnum):
 EVERYONE = frozenset(CallerClass)
 
 
+class Deed(StrEnum):
+    """What may be ordered for pending envelopes; homi-queue(1)."""
+
+    HOLD = "hold"
+    RELEASE = "release"
+    FLUSH = "flush"
+    REQUEUE = "requeue"
+    DROP = "drop"
+
+
+class Letter(msgspec.Struct, frozen=True, gc=False):
+    """One message in one mailbox."""
+
+    name: str
+    id: MessageId
+
+
 class Request(
     msgspec.Struct,
     frozen=True,
@@ -115,6 +132,17 @@ class Queue(Request, frozen=True, tag="queue"):
     name: str | None = None
 
 
+class Order(Request, frozen=True, tag="order"):
+    """Change what becomes of pending envelopes, durably; answered one by one.
+
+    Without letters a flush means all of name, or all there is.
+    """
+
+    do: Deed
+    letters: list[Letter] = []
+    name: str | None = None
+
+
 class Whoami(Request, frozen=True, tag="whoami"):
     """The caller's class and the name a bare command of its would use."""
 
@@ -137,6 +165,7 @@ VERBS: tuple[type[Request], ...] = (
     List,
     Legs,
     Queue,
+    Order,
     Whoami,
     Stop,
 )

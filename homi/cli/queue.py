@@ -1,26 +1,91 @@
-"""`queue`: the pending mail of the device, with what it waits for.  homi-inbox(1)."""
+"""`queue`: the pending mail of the device, with what it waits for.  homi-queue(1).
+
+Owns the listing and how a name is told from a verb; what is ordered for mail is in
+homi.cli.orders.
+"""
+
+from collections.abc import Iterator
 
 import click
 
 from homi import paths
-from homi.cli import options
+from homi.cli import options, orders
 from homi.cli.caller import connect
 from homi.cli.mail import Mail
 from homi.cli.rows import explained, pending, show_rows, spooled
+from homi.cli.shape import show_shape
+from homi.errors import Usage
 
 
-@click.command()
+class Queue(click.Group):
+    """A verb that lists by itself; the word behind it is another verb or a name."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Make an option of a name, wherever it stands; behind -- all are names."""
+        return super().parse_args(ctx, list(self._named(list(args))))
+
+    def _named(self, args: list[str]) -> Iterator[str]:
+        """args up to a verb as they are, with --name before the operand."""
+        given = 0
+        while args:
+            word = args.pop(0)
+            if word == "--name" and args:
+                yield from (word, args.pop(0))
+                given += 1
+            elif word == "--":
+                yield from (f"--name={name}" for name in args)
+                given += len(args)
+                args = []
+            elif word.startswith("-") and word != "-":
+                yield word
+                given += word.startswith("--name=")
+            elif word in self.commands and not given:
+                yield from (word, *args)
+                return
+            else:
+                yield f"--name={word}"
+                given += 1
+        if given > 1:
+            raise Usage(
+                "the queue of one name at a time", hint="homi queue lists all of them"
+            )
+
+
+@click.group(cls=Queue, invoke_without_command=True, subcommand_metavar="[VERB ...]")
+@click.option("--name", metavar="NAME", help="Only the mail of NAME.")
+@click.option("--shape", is_flag=True, help="Count it by name and age.")
 @options.as_json
-@click.pass_obj
-def queue(home: str, /, *, as_json: bool) -> None:
-    """List all pending mail of this device, with what it waits for.
+@click.pass_context
+def queue(
+    ctx: click.Context, /, name: str | None, *, shape: bool, as_json: bool
+) -> None:
+    """List the pending mail of NAME, or of all names, with what it waits for.
 
     \b
       $ homi queue
-      $ homi queue --json | jq -r 'select(.rung == "deferred").id'
+      $ homi queue --shape
+      $ homi queue hold 7c10       # it goes out to nobody until it is released
+      $ homi queue -- hold         # the mail of a name like a verb
     """
-    mail = Mail(paths.state_root(home))
+    if ctx.invoked_subcommand is not None:
+        if name is not None or shape or as_json:
+            verb = ctx.invoked_subcommand
+            raise Usage(
+                f"an option stands before {verb}", hint=f"homi queue {verb} --help"
+            )
+        return
+    mail = Mail(paths.state_root(ctx.obj))
     _, client = connect(mail.root)
-    rows = explained(pending(mail, mail.mailboxes()), client)
-    rows += spooled(mail)
-    show_rows(rows, as_json=as_json, named=True, empty="no pending mail on this device")
+    place = None if name is None else mail.place(name)
+    rows = pending(mail, mail.mailboxes() if place is None else [place])
+    if shape:
+        show_shape(rows, as_json=as_json)
+        return
+    rows = explained(rows, client)
+    rows += [row for row in spooled(mail) if place in (None, row.name)]
+    about = "on this device" if place is None else f"for {place}"
+    show_rows(rows, as_json=as_json, named=True, empty=f"no pending mail {about}")
+
+
+for _verb in orders.verbs():
+    queue.add_command(_verb)

@@ -16,10 +16,12 @@ from homi.courier.drain import Drain, Means, Owning, Tell
 from homi.courier.hands import Hands, Living
 from homi.courier.ledger import Ledger, Watcher
 from homi.courier.offering import Offering, ReplySocket
+from homi.courier.orders import Job
 from homi.courier.outlook import Outlook, outlook
 from homi.courier.pace import Process
 from homi.courier.rules import Where, in_hands, process_of
 from homi.envelope import FINISHED, LedgerLine, Reason, Rung, SessionRef
+from homi.errors import Unavailable
 from homi.legs.base import Evidence, Leg, Witness
 from homi.peers.process import alive
 from homi.sessions import Session
@@ -173,6 +175,17 @@ class Courier:
         tended = self._open(name)
         if line.rung in FINISHED:
             tended.drain.forget(line.seq, line.id)
+        self._wake(tended)
+
+    def order(self, name: Name, job: Job) -> None:
+        """Have an order carried out as soon as no hand-over of that name is under way;
+        one in flight ends first, so that nobody is told of what is not so."""
+        if not self._running:
+            job.refuse(Unavailable("the daemon is stopping"))
+            return
+        tended = self._open(name)
+        tended.drain.errands.jobs.append(job)
+        tended.resting = False
         self._wake(tended)
 
     def sweep(self) -> None:

@@ -13,6 +13,7 @@ from typing import Protocol, assert_never
 
 from homi.address import BUILT_IN, Name
 from homi.clock import Clock
+from homi.courier.errands import Errands
 from homi.courier.hands import Hands
 from homi.courier.lanes import Lanes
 from homi.courier.ledger import Ledger
@@ -31,6 +32,7 @@ from homi.courier.rules import (
     process_of,
 )
 from homi.envelope import AGENT_KINDS, FINISHED, MessageId, Reason, Rung, SessionRef
+from homi.errors import StorageFailed, Unavailable
 from homi.legs.base import Evidence, Ignored, Receipt
 from homi.sessions import Session
 from homi.store.base import Store
@@ -85,6 +87,9 @@ class Drain:
         self._owed: deque[tuple[Item, Move]] = deque()  # facts not yet in the ledger
         self._closed = 0  # times in a row the ledger took nothing
         self._drops: dict[int, int] = {}  # by seq: receipts of loss so far
+        self.errands = Errands(
+            self._box, means.hands, means.ledger, means.offering, self.forget
+        )
 
     def owner(self) -> Session | None:
         """Who may be offered this name's mail now."""
@@ -96,14 +101,17 @@ class Drain:
             self.woken = False
             try:
                 await self._settle()
+                await self.errands.run(self.owner())
                 lanes = await self._pass()
             except NotRecorded:
                 self._closed += 1
+                self.errands.refuse(StorageFailed("the ledger takes nothing now"))
                 return min(STORE_RETRY * 2.0 ** (self._closed - 1), STORE_RETRY_MAX)
             self._closed = 0
             if self._means.stopping():
+                self.errands.refuse(Unavailable("the daemon is stopping"))
                 return None
-            if not self.woken and not self.inbox:
+            if not (self.woken or self.inbox or self.errands.jobs):
                 if lanes.due is None:
                     return None
                 return max(lanes.due - self._means.clock.wall(), 0.001)
@@ -111,6 +119,7 @@ class Drain:
     def forget(self, seq: int, message: MessageId) -> None:
         """The letter is finished, whoever said so."""
         self._drops.pop(seq, None)
+        self.errands.again.discard(seq)
         self._means.offering.forget(self.name, seq)
         self._means.hands.drop(self.name, message)
 
@@ -176,6 +185,7 @@ class Drain:
         return (
             self._means.stopping()
             or bool(self.inbox)
+            or bool(self.errands.jobs)
             or (now.ref if now else None) != (owner.ref if owner else None)
         )
 
@@ -208,10 +218,13 @@ class Drain:
     ) -> None:
         """Hand it over if the session has room and the pace allows."""
         now = self.owner() or owner  # its status may be newer than the pass
-        ready = self._means.offering.prepare(self.name, item, now, repeat=repeat)
+        ready = self._means.offering.prepare(
+            self.name, item, now, repeat=repeat, again=item.seq in self.errands.again
+        )
         if isinstance(ready, NotReady):
             _hold_up(lanes, item, ready)
             return
+        self.errands.again.discard(item.seq)
         if ready.taken is None:
             await self._write(item, ready.intent)
         move = ready.taken or await self._means.offering.hand_over(ready)

@@ -5,6 +5,7 @@ homi-mailbox(5) is the format.
 """
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable
 
@@ -38,26 +39,47 @@ class Ledger:
 
     async def record(self, name: Name, item: Item, move: Move) -> bool:
         """Write the move; False: it is not in the ledger, do nothing upon it."""
-        line = self._line(item, move)
+        (kept,) = await self.record_all(name, [(item, move)])
+        return kept
+
+    async def record_all(
+        self, name: Name, moves: list[tuple[Item, Move]]
+    ) -> list[bool]:
+        """Write them, as one batch where there is room; whether each is in the ledger,
+        the watchers being told of those that are."""
+        lines = [self._line(item, move) for item, move in moves]
+        waits = [self._submit(name, *pair) for pair in zip(lines, moves, strict=True)]
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(RECORD_LIMIT):
+                # Not gathered: its turn more of the loop would let evidence in between
+                # the intent and the offer.
+                for wait in waits:
+                    await wait
+        kept = [
+            wait.done() and not wait.cancelled() and wait.result() for wait in waits
+        ]
+        for (item, move), line, written in zip(moves, lines, kept, strict=True):
+            if not written:
+                log.warning("%s to=%s not recorded: %s", item.id, name, move.rung)
+                continue
+            self._log(name, item, line)
+            for watcher in self._watchers:
+                watcher(name, item, line)
+        return kept
+
+    def _submit(
+        self, name: Name, line: LedgerLine, move: tuple[Item, Move]
+    ) -> asyncio.Future[bool]:
+        """Give one line to the store; the future is whether it kept it."""
         done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
 
         def settle(kept: bool) -> None:
             if not done.done():
                 done.set_result(kept)
 
-        self._store.record(name, line, settle, durable=move.rung is Rung.EXPIRED)
-        try:
-            async with asyncio.timeout(RECORD_LIMIT):
-                kept = await done
-        except TimeoutError:
-            kept = False
-        if not kept:
-            log.warning("%s to=%s not recorded: %s", item.id, name, move.rung)
-            return False
-        self._log(name, item, line)
-        for watcher in self._watchers:
-            watcher(name, item, line)
-        return True
+        # A rung that decides is synced by the store itself.
+        self._store.record(name, line, settle, durable=move[1].durable)
+        return done
 
     def _line(self, item: Item, move: Move) -> LedgerLine:
         return LedgerLine(

@@ -44,6 +44,7 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
     proof: str | None = None
     repeat: bool = False  # it was handed over, so the next time is a repeat
     tell: str = ""  # what the sender is told; empty: nothing
+    durable: bool = False  # it is told as done: synced, whatever its rung
 
 
 class Moment(msgspec.Struct, frozen=True):

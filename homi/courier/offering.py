@@ -95,16 +95,19 @@ class Offering:
         self._unreadable: dict[tuple[Name, int], float] = {}
 
     def prepare(
-        self, name: Name, item: Item, session: Session, *, repeat: bool
+        self, name: Name, item: Item, session: Session, *, repeat: bool, again: bool
     ) -> Ready | NotReady:
-        """The letter ready for session, or why it cannot go out now."""
+        """The letter ready for session, or why it cannot go out now.
+
+        again: it goes out although the conversation may hold it.
+        """
         leg = next((leg for leg in self._legs if leg.serves(session)), None)
         if leg is None:
             return _not_ready(Scope.SESSION, Reason.UNREACHABLE)
         process, now = process_of(session.ref), self._clock.monotonic()
-        failures, again = self._silent.get(process, (0, 0.0))
-        if failures > 1 and again > now:
-            return self._later(Scope.SESSION, Reason.UNREACHABLE, again - now)
+        failures, rest = self._silent.get(process, (0, 0.0))
+        if failures > 1 and rest > now:
+            return self._later(Scope.SESSION, Reason.UNREACHABLE, rest - now)
         if self._hands.room(session) <= 0:
             return _not_ready(Scope.SESSION, Reason.PACED)
         letter = self._letter(name, item, session, repeat=repeat)
@@ -120,7 +123,7 @@ class Offering:
             leg,
             letter,
             key,
-            self._there_already(name, letter, session, leg.name),
+            None if again else self._there_already(name, letter, session, leg.name),
             Move(rung=Rung.INTENT, session=session.ref, leg=leg.name, repeat=repeat),
         )
 

@@ -9,9 +9,10 @@ from collections.abc import Callable
 from homi.address import Address, Device, Name
 from homi.clock import rfc3339
 from homi.config import Config
+from homi.courier.orders import Job
 from homi.courier.outlook import Outlook
 from homi.envelope import LedgerLine, Reason, Rung
-from homi.errors import NoSuchDevice, NotReached
+from homi.errors import NoSuchDevice, NotReached, Unavailable
 from homi.names import Names
 from homi.owners import Owners
 from homi.postmaster import Postmaster
@@ -56,6 +57,7 @@ class Office:
         self.connections: Callable[[], int] = int
         self.notes: Callable[[], dict[str, str]] = dict
         self.explain: Callable[[Name, Item], Shown] = _as_recorded
+        self.order: Callable[[Name, Job], None] = _nobody
         self.moved: Callable[[Name, LedgerLine], None] = lambda _name, _line: None
         self.outlook: Callable[[Session], list[Outlook]] = _no_leg
         self.unproven: Callable[[Session], int] = _none
@@ -140,6 +142,11 @@ def _no_leg(_session: Session) -> list[Outlook]:
 def _none(_session: Session) -> int:
     """No courier, no letter in any hand."""
     return 0
+
+
+def _nobody(_name: Name, job: Job) -> None:
+    """Nothing drains before the daemon is built."""
+    job.refuse(Unavailable("the daemon is starting"))
 
 
 def _nothing() -> None:

@@ -172,6 +172,11 @@ class Mailbox:
         """The pending envelope of that id, the oldest of several; None if none."""
         return self._ids.get(message)
 
+    def find_all(self, message: MessageId) -> list[Item]:
+        """Every pending envelope of that id: each origin may use it once."""
+        first = self._ids.get(message)
+        return [] if first is None else [first, *self._twins.get(message, [])]
+
     def seq_of(self, message: MessageId) -> int | None:
         """Its seq while it is pending or among the last FINISHED_KEPT finished."""
         if found := self._ids.get(message):

@@ -14,6 +14,7 @@ import pytest
 from homi import config, envelope, errors, reports, requests
 from homi.cli import main
 from homi.cli.rows import Row
+from homi.cli.shape import Shape
 from homi.cli.status import Seen
 from homi.peers.probe import Probe
 from homi.store.pickup import Spooled
@@ -26,7 +27,8 @@ OF_VERB = {
     **dict.fromkeys(("claim", "release"), "homi-claim.1"),
     **dict.fromkeys(("ls", "status", "legs"), "homi-ls.1"),
     "send": "homi-send.1",
-    **dict.fromkeys(("inbox", "read", "ack", "wait", "trace", "queue"), "homi-inbox.1"),
+    **dict.fromkeys(("inbox", "read", "ack", "wait", "trace"), "homi-inbox.1"),
+    "queue": "homi-queue.1",
 }
 
 
@@ -66,13 +68,16 @@ def items(text: str, macro: str) -> set[str]:
 
 
 def flags(command: click.Command) -> set[str]:
-    """The options of a command, without its help."""
-    return {
+    """The options of a command and of the verbs behind it, without its help."""
+    found = {
         flag.lstrip("-")
         for parameter in command.params
         if isinstance(parameter, click.Option)
         for flag in parameter.opts
     }
+    if isinstance(command, click.Group) and command is not main.homi:
+        found |= set().union(*map(flags, command.commands.values()))
+    return found
 
 
 def verb(name: str) -> click.Command:
@@ -149,6 +154,11 @@ def test_each_verb_and_field_of_the_protocol_is_described() -> None:
         "wait": reports.Waited,
         "whoami": reports.Identity,
     }
+    rows_of_order = {
+        *requests.Letter.__struct_fields__,
+        *reports.OrderRow.__struct_fields__,
+        "rows",
+    }
     for tag, kind in verbs.items():
         fields = set(kind.__struct_encode_fields__) - {"i"}
         if tag in answers:
@@ -161,6 +171,7 @@ def test_each_verb_and_field_of_the_protocol_is_described() -> None:
     assert marked(parts["ls"], "Va") == rows | listing
     legs = {"rows", *reports.LegRow.__struct_fields__}
     assert marked(parts["legs"], "Va") == legs
+    assert marked(parts["order"], "Va") == rows_of_order | {"do", "letters", "name"}
     queue = {"rows", *reports.QueueRow.__struct_fields__}
     assert marked(parts["queue"], "Va") == queue
 
@@ -227,6 +238,15 @@ def test_each_field_of_a_listing_is_described() -> None:
     """inbox, queue and wait have one JSON form."""
     text = section(page("homi-inbox.1"), "Columns of pending mail")
     assert marked(text, "Va") == set(Row.__struct_encode_fields__)
+
+
+def test_each_field_of_an_order_and_of_a_shape_is_described() -> None:
+    """The JSON forms of homi-queue(1)."""
+    of_order = section(page("homi-queue.1"), "Orders")
+    assert marked(of_order, "Va") == set(reports.OrderRow.__struct_encode_fields__)
+    of_shape = section(page("homi-queue.1"), "The shape")
+    assert marked(of_shape, "Va") == set(Shape.__struct_encode_fields__)
+    assert items(of_order, "Cm") == set(requests.Deed)
 
 
 def test_each_setting_is_described() -> None:

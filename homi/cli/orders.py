@@ -1,0 +1,249 @@
+"""`queue hold`, `release`, `flush`, `requeue`, `drop`: orders.  homi-queue(1).
+
+Owns which messages are meant and the telling of each outcome; the daemon decides.
+"""
+
+import sys
+from collections.abc import Iterable, Sequence
+
+import click
+
+from homi import paths
+from homi.address import Address, Device, Name, parse_address
+from homi.cli import options, output
+from homi.cli.caller import connect
+from homi.cli.fast import complain
+from homi.cli.mail import Mail
+from homi.cli.rows import Row, pending
+from homi.connection import Connection
+from homi.dial import Absent
+from homi.envelope import MessageId
+from homi.errors import HomiError, Interrupted, NoInput, Usage, from_wire
+from homi.ids import is_id
+from homi.mail.mail import LISTED, starts
+from homi.render import cell
+from homi.reports import Ordered, OrderRow
+from homi.requests import Deed, Letter, Order
+
+AT_ONCE = 1_000  # letters in one request: far below the longest line
+DONE = {
+    Deed.HOLD: "held",
+    Deed.RELEASE: "released",
+    Deed.FLUSH: "flushed",
+    Deed.REQUEUE: "requeued",
+    Deed.DROP: "dropped",
+}
+NOT = {  # what an order did not have to do
+    Deed.HOLD: "held already",
+    Deed.RELEASE: "not held by a person",
+    Deed.FLUSH: "not waiting for a time",
+    Deed.REQUEUE: "given to no session yet",
+    Deed.DROP: "dropped already",
+}
+
+
+HELP = {
+    Deed.HOLD: """Let pending messages go out to nobody until they are released.
+
+    \b
+      $ homi queue hold 7c10
+      $ homi queue hold --from ci        # all that ci has pending, for whomever
+    """,
+    Deed.RELEASE: """Let held messages go out again, each in its place in the order.
+
+    \b
+      $ homi queue release 7c10
+      $ homi queue release --name gds-agent
+    """,
+    Deed.FLUSH: """Try what waits for a time now; all there is without ID.
+
+    \b
+      $ homi queue flush
+      $ homi queue flush --name gds-agent
+    """,
+    Deed.REQUEUE: """Offer again what a session was given; it may be read twice.
+
+    \b
+      $ homi queue requeue 7c10
+    """,
+    Deed.DROP: """Throw pending messages away, for ever.
+
+    \b
+      $ homi queue drop 7c10
+      $ homi queue drop --from ci --yes  # all that ci has pending, unasked
+    """,
+}
+
+
+def verbs() -> list[click.Command]:
+    """A command for each order."""
+    return [_verb(do) for do in Deed]
+
+
+def _verb(do: Deed) -> click.Command:
+    """The command of one order; only what cannot be taken back is asked about."""
+
+    @click.command(do.value, help=HELP[do])
+    @click.argument("messages", metavar="[ID...]", nargs=-1)
+    @click.option("--name", metavar="NAME", help="Only what is for NAME.")
+    @click.option("--from", "sender", metavar="ADDR", help="All that ADDR sent.")
+    @options.as_json
+    @click.pass_obj
+    def command(
+        home: str,
+        /,
+        messages: tuple[str, ...],
+        name: str | None,
+        sender: str | None,
+        *,
+        as_json: bool,
+        yes: bool = True,
+    ) -> int:
+        return _order(do, home, messages, name, sender, as_json=as_json, yes=yes)
+
+    if do is Deed.DROP:
+        click.option("--yes", is_flag=True, help="Do not ask.")(command)
+    return command
+
+
+def _order(
+    do: Deed,
+    home: str,
+    messages: tuple[str, ...],
+    name: str | None,
+    sender: str | None,
+    *,
+    as_json: bool,
+    yes: bool,
+) -> int:
+    """Find what is meant, have it done, tell of each; the worst status."""
+    if not messages and name is None and sender is None and do is not Deed.FLUSH:
+        raise Usage(f"which messages? {do} needs an ID", hint=f"homi queue {do} --help")
+    mail = Mail(paths.state_root(home))
+    _, client = connect(mail.root)
+    if client is None:
+        raise Absent("no daemon runs to decide it", hint="homi start")
+    place = None if name is None else mail.place(name)
+    if do is Deed.FLUSH and not messages and sender is None:
+        rows = client.call(Order(i=1, do=do, name=place), Ordered).rows
+        failed: list[OrderRow] = []
+    else:
+        letters, failed = _meant(mail, messages, place, sender)
+        if not messages and not yes:
+            _ask(letters)
+        rows = _ordered(client, do, letters)
+    if not rows and not failed and not as_json:
+        output.note("nothing there that it would change")
+    return _tell(do, failed + rows, as_json=as_json)
+
+
+def _ordered(client: Connection, do: Deed, letters: Sequence[Letter]) -> list[OrderRow]:
+    """The daemon's rows on these letters."""
+    rows: list[OrderRow] = []
+    for at in range(0, len(letters), AT_ONCE):
+        some = list(letters[at : at + AT_ONCE])
+        rows += client.call(Order(i=1, do=do, letters=some), Ordered).rows
+    return rows
+
+
+def _meant(
+    mail: Mail, messages: tuple[str, ...], place: Name | None, sender: str | None
+) -> tuple[list[Letter], list[OrderRow]]:
+    """The letters that ids and options mean, and a row for each id that is none."""
+    rows = pending(mail, mail.mailboxes() if place is None else [place])
+    if sender is not None:
+        wanted = parse_address(sender)
+        rows = [row for row in rows if _from(row) == wanted]
+    if not messages:
+        return [Letter(row.name, row.id) for row in rows], []
+    letters: dict[Letter, None] = {}
+    failed = []
+    for given in _given(messages):
+        try:
+            letters |= dict.fromkeys(_found(mail, rows, given, place))
+        except HomiError as error:
+            failed.append(
+                OrderRow("", given, code=error.code, error=error.text, hint=error.hint)
+            )
+    return list(letters), failed
+
+
+def _from(row: Row) -> Address:
+    """Who sent it, as an address."""
+    return Address(Name(row.from_), Device(row.device) if row.device else None)
+
+
+def _given(messages: Iterable[str]) -> Iterable[str]:
+    """The ids in the order given; those of standard input, one a line, where - is."""
+    for given in messages:
+        if given != "-":
+            yield given
+        elif sys.stdin is not None:
+            yield from filter(None, (line.strip() for line in sys.stdin))
+
+
+def _found(mail: Mail, rows: list[Row], given: str, place: Name | None) -> list[Letter]:
+    """The letters of one id or start of one: of what is pending, else of all mail."""
+    wanted = given.lower()
+    found = [row for row in rows if starts(row.id, wanted)] if wanted else []
+    if is_id(wanted):
+        found = [row for row in found if row.id == wanted]
+    exact = sorted({row.id for row in found})
+    if len(exact) > 1:
+        more = f" and {len(exact) - LISTED} more" if len(exact) > LISTED else ""
+        raise Usage(
+            f"{wanted} is the start of {len(exact)} ids",
+            hint=f"one of {', '.join(exact[:LISTED])}{more}",
+        )
+    if exact:
+        return [Letter(row.name, row.id) for row in found]
+    letters = mail.need(given, None) if place is None else mail.find(given, [place])
+    if not letters:
+        raise NoInput(f"no message {given} in the mailbox of {place}")
+    return [Letter(each.place, MessageId(each.msg.id)) for each in letters]
+
+
+def _ask(letters: list[Letter]) -> None:
+    """A person's yes before several messages end; Usage (64) where nobody is asked."""
+    if len(letters) < 2:
+        return
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise Usage(
+            f"{len(letters)} messages would be thrown away for ever",
+            hint="--yes does it unasked",
+        )
+    if not click.confirm(f"Throw away {len(letters)} messages for ever?", err=True):
+        raise Interrupted("nothing was thrown away")
+
+
+def _tell(do: Deed, rows: list[OrderRow], *, as_json: bool) -> int:
+    """A line for each, what could not be on stderr; the highest status."""
+    status = 0
+    lines = []
+    for row in rows:
+        if as_json:
+            output.json_line(row)
+        if row.code:
+            error = from_wire(row.code, _about(row), row.hint)
+            status = max(status, error.exit_status if as_json else complain(error))
+        elif not as_json:
+            lines.append(_line(do, row))
+    if lines:
+        output.line("\n".join(lines))
+    return status
+
+
+def _about(row: OrderRow) -> str:
+    """What went wrong with it; what was never found names itself."""
+    return f"{cell(row.id)} in {row.name}: {row.error}" if row.name else row.error
+
+
+def _line(do: Deed, row: OrderRow) -> str:
+    """One outcome in words."""
+    if not row.already:
+        # What a session was given it may have read, whatever becomes of it here.
+        given = f" (pid {row.given} was given it)" if row.given else ""
+        return f"{DONE[do]} {row.id} in {row.name}{given}"
+    why = f" ({row.reason})" if row.reason else ""
+    state = "" if do in (Deed.HOLD, Deed.DROP) else f", it is {row.rung}{why}"
+    return f"{row.id} in {row.name}: {NOT[do]}{state}"

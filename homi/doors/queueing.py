@@ -1,0 +1,173 @@
+"""The verb of the queue: what a caller orders for pending mail.
+
+Owns who may order what, and the joining of one answer out of several mailboxes.
+homi-queue(1) states the rules.
+"""
+
+from collections.abc import Callable
+
+import msgspec
+
+from homi.address import OWNER, Name, parse_name
+from homi.courier.orders import Job, Verdict
+from homi.doors.answers import Doer, Reply
+from homi.doors.office import Office
+from homi.doors.rights import Rights
+from homi.envelope import MessageId
+from homi.errors import HomiError, NoInput, NotAllowed, Usage
+from homi.reports import Ordered, OrderRow
+from homi.requests import CallerClass, Deed, Letter, Order, Request
+
+Chosen = dict[Name, list[tuple[int, MessageId]]]
+
+
+class Queueing:
+    """What one caller orders."""
+
+    def __init__(self, office: Office, rights: Rights) -> None:
+        """Holds no state of its own."""
+        self._office = office
+        self._rights = rights
+
+    def doers(self) -> dict[type[Request], Doer]:
+        """The verbs done here."""
+        return {Order: self._order}
+
+    def _order(self, request: Order, reply: Reply) -> None:
+        """Judge the rights first, then let each name's drain carry it out."""
+        rows: list[OrderRow] = []
+        if request.letters:
+            chosen = self._by_id(request, rows)
+        elif request.do is Deed.FLUSH:
+            chosen = self._whole(request)
+        else:
+            raise Usage(
+                f"{request.do} needs letters", hint=f"homi queue {request.do} ID"
+            )
+        i, sparse = request.i, not request.letters
+        whole = _Whole(len(chosen), rows, lambda done: reply(i, Ordered(rows=done)))
+        for name, letters in chosen.items():
+            told = whole.part(name, letters, sparse=sparse)
+            job = Job(request.do, letters, self._rights.who(), told)
+            self._office.order(name, job)
+
+    def _by_id(self, request: Order, rows: list[OrderRow]) -> Chosen:
+        """The pending envelopes of these ids; a row for each that may not be."""
+        chosen: Chosen = {}
+        for letter in request.letters:
+            try:
+                name = self._mailbox(letter.name)
+                self._may(name, request.do)
+                found = self._find(name, letter)
+            except HomiError as error:
+                rows.append(_row(letter.name, letter.id, Verdict(error=error)))
+            else:
+                chosen.setdefault(name, []).extend(found)
+        return chosen
+
+    def _whole(self, request: Order) -> Chosen:
+        """All pending mail of the one name, or of every name the caller may flush."""
+        if request.name is not None:
+            name = self._mailbox(request.name)
+            self._may(name, request.do)
+            names = [name]
+        else:
+            boxes = self._office.store.mailboxes()
+            names = [
+                box.name for box in boxes if self._refusal(box.name, request.do) is None
+            ]
+        return {
+            name: [
+                (i.seq, i.id) for i in self._office.store.mailbox(name).pending.values()
+            ]
+            for name in names
+        }
+
+    def _mailbox(self, given: str) -> Name:
+        """A mailbox that is there, be its name claimed or released; 67 else."""
+        name = parse_name(given)
+        there = any(box.name == name for box in self._office.store.mailboxes())
+        return name if there else self._rights.mailbox(given)
+
+    def _find(self, name: Name, letter: Letter) -> list[tuple[int, MessageId]]:
+        """What is pending there under the id; what is finished too, to be told so."""
+        box = self._office.store.mailbox(name)
+        found = [(item.seq, item.id) for item in box.find_all(letter.id)]
+        if not found and (seq := box.seq_of(letter.id)) is not None:
+            found = [(seq, letter.id)]
+        if not found:
+            raise NoInput(
+                f"not pending in the mailbox of {name}",
+                hint=f"homi trace {letter.id[:64]}",
+            )
+        return found
+
+    def _may(self, name: Name, do: Deed) -> None:
+        """77 where this caller may not order that there."""
+        if (refusal := self._refusal(name, do)) is not None:
+            raise refusal
+
+    def _refusal(self, name: Name, do: Deed) -> HomiError | None:
+        """Why this caller may not order that for the mail of name; None: it may."""
+        caller = self._rights.caller
+        if caller.caller is CallerClass.PERSON:
+            return None
+        if caller.caller is CallerClass.SESSION:
+            if self._rights.owns(name):
+                return None
+            return NotAllowed(
+                f"the mailbox of {name} is not this session's",
+                hint=f"this session is {caller.name}",
+            )
+        if do is Deed.DROP:
+            return NotAllowed(
+                "to throw away another's mail needs a person at a terminal"
+            )
+        if name == OWNER:
+            return NotAllowed("only a person at a terminal does this for owner")
+        return None
+
+
+class _Whole:
+    """Answers once every mailbox has."""
+
+    def __init__(
+        self, count: int, rows: list[OrderRow], answer: Callable[[list[OrderRow]], None]
+    ) -> None:
+        self._left = count
+        self._rows = rows
+        self._answer = answer
+        if not count:
+            answer(rows)
+
+    def part(
+        self, name: Name, letters: list[tuple[int, MessageId]], *, sparse: bool
+    ) -> Callable[[list[Verdict]], None]:
+        """What takes the verdicts of one mailbox; sparse: without what was so."""
+
+        def told(verdicts: list[Verdict]) -> None:
+            for (_, message), verdict in zip(letters, verdicts, strict=True):
+                if not (sparse and verdict.already):
+                    self._rows.append(_row(name, message, verdict))
+            self._left -= 1
+            if not self._left:
+                self._answer(self._rows)
+
+        return told
+
+
+def _row(name: str, message: str, verdict: Verdict) -> OrderRow:
+    """A verdict as it is answered."""
+    row = OrderRow(
+        name=name,
+        id=message,
+        rung=verdict.rung or "",
+        reason=verdict.reason or "",
+        already=verdict.already,
+        given=verdict.given,
+    )
+    if (error := verdict.error) is None:
+        return row
+    return msgspec.structs.replace(
+        row, code=error.code, error=error.text, hint=error.hint
+    )
