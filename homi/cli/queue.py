@@ -59,7 +59,7 @@ class Queue(click.Group):
 def queue(
     ctx: click.Context, /, name: str | None, *, shape: bool, as_json: bool
 ) -> None:
-    """List the pending mail of NAME, or of all names, with what it waits for.
+    """List pending mail with what it waits for, or decide about it.
 
     \b
       $ homi queue
