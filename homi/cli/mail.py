@@ -7,6 +7,7 @@ from pathlib import Path
 
 from homi import mail
 from homi.cli.output import note
+from homi.cli.progress import Progress
 
 
 class Mail(mail.Mail):
@@ -14,4 +15,4 @@ class Mail(mail.Mail):
 
     def __init__(self, root: Path) -> None:
         """Nothing is read yet.  A root others can reach is refused (78)."""
-        super().__init__(root, note)
+        super().__init__(root, note, Progress("reading mail into the index,"))

@@ -26,6 +26,8 @@ MODULES = {
     "read": "read",
     "ack": "read",
     "wait": "wait",
+    "thread": "thread",
+    "search": "search",
     "trace": "trace",
     "queue": "queue",
 }

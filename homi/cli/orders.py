@@ -14,13 +14,13 @@ from homi.cli import options, output
 from homi.cli.caller import connect
 from homi.cli.fast import complain
 from homi.cli.mail import Mail
-from homi.cli.rows import Row, pending
+from homi.cli.rows import pending
 from homi.connection import Connection
 from homi.dial import Absent
-from homi.envelope import MessageId
 from homi.errors import HomiError, Interrupted, NoInput, Usage, from_wire
 from homi.ids import is_id
-from homi.mail.mail import LISTED, starts
+from homi.mail import Message, starts
+from homi.mail.mail import LISTED
 from homi.render import cell
 from homi.reports import Ordered, OrderRow
 from homi.requests import Deed, Letter, Order
@@ -168,7 +168,7 @@ def _meant(
     return list(letters), failed
 
 
-def _from(row: Row) -> Address:
+def _from(row: Message) -> Address:
     """Who sent it, as an address."""
     return Address(Name(row.from_), Device(row.device) if row.device else None)
 
@@ -182,7 +182,9 @@ def _given(messages: Iterable[str]) -> Iterable[str]:
             yield from filter(None, (line.strip() for line in sys.stdin))
 
 
-def _found(mail: Mail, rows: list[Row], given: str, place: Name | None) -> list[Letter]:
+def _found(
+    mail: Mail, rows: list[Message], given: str, place: Name | None
+) -> list[Letter]:
     """The letters of one id or start of one: of what is pending, else of all mail."""
     wanted = given.lower()
     found = [row for row in rows if starts(row.id, wanted)] if wanted else []
@@ -200,7 +202,7 @@ def _found(mail: Mail, rows: list[Row], given: str, place: Name | None) -> list[
     letters = mail.need(given, None) if place is None else mail.find(given, [place])
     if not letters:
         raise NoInput(f"no message {given} in the mailbox of {place}")
-    return [Letter(each.place, MessageId(each.msg.id)) for each in letters]
+    return [Letter(each.name, each.id) for each in letters]
 
 
 def _ask(letters: list[Letter]) -> None:

@@ -81,10 +81,10 @@ def queue(
     if shape:
         show_shape(rows, as_json=as_json)
         return
-    rows = explained(rows, client)
+    rows = [*explained(rows, client, place)]
     rows += [row for row in spooled(mail) if place in (None, row.name)]
     about = "on this device" if place is None else f"for {place}"
-    show_rows(rows, as_json=as_json, named=True, empty=f"no pending mail {about}")
+    show_rows(mail, rows, as_json=as_json, named=True, empty=f"no pending mail {about}")
 
 
 for _verb in orders.verbs():

@@ -38,9 +38,9 @@ def read(home: str, /, message: str, name: str | None, *, as_json: bool) -> None
         found = mail.need(message, me.need("read", "--name NAME ID"))
     if not found:
         raise NoInput(f"no message {message} in the mailbox of {name}")
-    letter = found[0]
+    letter = mail.letter(found[0])
     _print(letter, as_json=as_json)
-    if _mine(me, letter.place) and mail.load(letter.place).mailbox.find(letter.msg.id):
+    if found[0].pending and _mine(me, letter.place):
         _record(client, letter)
 
 
@@ -65,8 +65,8 @@ def ack(
     by_place: dict[Name, list[str]] = {}
     for message in messages:
         found = mail.find(message, [own]) if name is not None else []
-        letter = (found or mail.need(message, own))[0]
-        by_place.setdefault(letter.place, []).append(letter.msg.id)
+        entry = (found or mail.need(message, own))[0]
+        by_place.setdefault(entry.name, []).append(entry.id)
     for place, ids in by_place.items():
         done = client.call(Ack(i=1, ids=ids, name=place), Acked)
         if as_json:

@@ -1,129 +1,125 @@
 """Rows of mail as the commands list them.
 
-Owns the form of a row and what the daemon adds to it: what each message waits for.
-homi-inbox(1) has columns and fields.
+Owns the forms of a listing and what the daemon adds to it: what each message waits
+for.  homi-inbox(1) has columns and fields.
 """
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator
+from itertools import islice
 
 import msgspec
 
 from homi.address import Name
 from homi.cli import output
 from homi.cli.mail import Mail
-from homi.clock import rfc3339
 from homi.connection import Connection
-from homi.envelope import Kind, MessageId, Rung
+from homi.mail import Message, listed, spooled_message
 from homi.render import Cell, short_ids
 from homi.reports import QueueReport
 from homi.requests import Queue
-from homi.store.mailbox import Item
+from homi.store.index import Query
 
 COLUMNS = ("ID", "FROM", "KIND", "RUNG", "REASON", "AGE", "BYTES")
-
-
-class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """A pending message as it is listed; its fields are those of the JSON form."""
-
-    name: str
-    seq: int = 0
-    id: MessageId
-    from_: str = msgspec.field(name="from")
-    device: str | None = None
-    kind: Kind
-    at: str  # RFC 3339
-    rung: Rung
-    reason: str | None = None
-    until: str | None = None  # RFC 3339: no new try before
-    reply_to: MessageId | None = None
-    bytes: int  # of its line on disk
+BRIEF = ("ID", "FROM", "AGE", "TEXT")
+BLOCK = 1_000  # rows that are aligned, and written, at a time
 
 
 def pending(
-    mail: Mail, names: Iterable[Name], only: Container[str] | None = None
-) -> list[Row]:
-    """What is pending in these mailboxes, of the ids in only; notes what is damaged."""
-    rows: list[Row] = []
-    for name in names:
-        loaded = mail.load(name)
-        for what in loaded.findings:
-            output.note(output.finding(what))
-        items = loaded.mailbox.pending.values()
-        rows += [_row(name, item) for item in items if only is None or item.id in only]
-    return rows
-
-
-def explained(rows: list[Row], client: Connection | None) -> list[Row]:
-    """The rows with what the daemon knows of each beyond its ledger: why it waits."""
-    if client is None or not rows:
-        return rows
-    report = client.call(Queue(i=1), QueueReport)
-    known = {(row.name, row.seq): row for row in report.rows}
+    mail: Mail,
+    names: Iterable[Name],
+    only: Container[str] | None = None,
+    after: int = 0,
+) -> list[Message]:
+    """What is pending in these mailboxes, of the ids in only, behind the seq after;
+    notes what is damaged."""
+    places = tuple(names)
+    mail.index(places)
     return [
-        row
-        if (now := known.get((row.name, row.seq))) is None
-        else msgspec.structs.replace(
-            row, rung=now.rung, reason=now.reason or None, until=now.until or None
-        )
-        for row in rows
+        listed(entry)
+        for name in places
+        for entry in mail.entries(Query(names=(name,), pending=True, after=after))
+        if only is None or entry.id in only
     ]
+
+
+def explained(
+    rows: Iterable[Message], client: Connection | None, name: Name | None = None
+) -> Iterator[Message]:
+    """The rows with what the daemon knows of each beyond its ledger: why it waits.
+
+    name: the mailbox they are all in.
+    """
+    known = None
+    for row in rows:
+        if client is not None and row.pending and known is None:
+            report = client.call(Queue(i=1, name=name), QueueReport)
+            known = {(now.name, now.seq): now for now in report.rows}
+        now = (known or {}).get((row.name, row.seq)) if row.pending else None
+        yield (
+            row
+            if now is None
+            else msgspec.structs.replace(
+                row, rung=now.rung, reason=now.reason or None, until=now.until or None
+            )
+        )
 
 
 def show_rows(
-    rows: list[Row], *, as_json: bool, named: bool = False, empty: str = ""
-) -> None:
-    """Print rows of pending mail; named: with the mailbox of each in front."""
-    if as_json:
-        for row in rows:
-            output.json_line(row)
-        return
-    ids = [row.id for row in rows]
-    shown = (
-        short_ids(ids, ids) if output.terminal() else dict(zip(ids, ids, strict=True))
-    )
-    table = [_cells(row, shown[row.id]) for row in rows]
-    if named:
-        table = [(row.name, *cells) for row, cells in zip(rows, table, strict=True)]
-    output.table(("NAME", *COLUMNS) if named else COLUMNS, table, empty=empty)
+    mail: Mail,
+    rows: Iterable[Message],
+    *,
+    as_json: bool,
+    named: bool = False,
+    brief: bool = False,
+    empty: str = "",
+) -> int:
+    """Print rows of mail, a block at a time; how many.  named: with the mailbox of
+    each in front; brief: with their first lines and how to read on."""
+    count, left = 0, iter(rows)
+    columns = BRIEF if brief else COLUMNS
+    while block := list(islice(left, BLOCK)):
+        count += len(block)
+        if as_json:
+            output.json_lines(block)
+            continue
+        shown = shown_ids(mail, [row.id for row in block])
+        cells = _brief if brief else _cells
+        table = [cells(row, shown[row.id]) for row in block]
+        if named:
+            table = [(row.name, *line) for row, line in zip(block, table, strict=True)]
+        output.table(("NAME", *columns) if named else columns, table)
+    if not count and not as_json and output.terminal() and empty:
+        output.note(empty)
+    if count and brief and not as_json:
+        output.note("homi read ID prints the whole of one, homi thread ID its thread")
+    return count
 
 
-def _row(name: Name, item: Item) -> Row:
-    """A pending envelope as it is listed."""
-    return Row(
-        name=name,
-        seq=item.seq,
-        id=item.id,
-        from_=item.from_,
-        device=item.device,
-        kind=item.kind,
-        at=item.at,
-        rung=item.rung,
-        reason=item.reason,
-        until=None if item.until is None else rfc3339(item.until),
-        reply_to=item.reply_to,
-        bytes=item.length,
-    )
+def shown_ids(mail: Mail, ids: Iterable[str]) -> dict[str, str]:
+    """How each id is shown: whole, and on a terminal by the shortest start of it that
+    no other message here has."""
+    every = list(ids)
+    if not output.terminal():
+        return {one: one for one in every}
+    return short_ids(every, [*every, *mail.beside(every)])
 
 
-def spooled(mail: Mail) -> list[Row]:
+def sender(row: Message) -> str:
+    """Who wrote it, with the device where that is another one."""
+    return f"{row.from_}@{row.device}" if row.device else row.from_
+
+
+def spooled(mail: Mail) -> list[Message]:
     """What waits in pickup/ for a daemon."""
-    return [
-        Row(
-            name=msg.to,
-            id=msg.id,
-            from_=msg.from_,
-            kind=msg.kind,
-            at=found.at,
-            rung=Rung.SPOOLED,
-            reply_to=msg.reply_to,
-            bytes=len(found.msg),
-        )
-        for found, msg in mail.spooled()
-    ]
+    return [spooled_message(found, msg) for found, msg in mail.spooled()]
 
 
-def _cells(row: Row, shown: str) -> tuple[Cell, ...]:
+def _cells(row: Message, shown: str) -> tuple[Cell, ...]:
     """The cells of a row."""
-    sender = f"{row.from_}@{row.device}" if row.device else row.from_
     when = output.when(row.at)
-    return shown, sender, row.kind, row.rung, row.reason, when, row.bytes
+    return shown, sender(row), row.kind, row.rung, row.reason, when, row.bytes
+
+
+def _brief(row: Message, shown: str) -> tuple[Cell, ...]:
+    """The cells of a row with its first line."""
+    return shown, sender(row), output.when(row.at), row.brief

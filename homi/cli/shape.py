@@ -9,8 +9,8 @@ from collections.abc import Iterable
 import msgspec
 
 from homi.cli import output
-from homi.cli.rows import Row
 from homi.clock import parse_rfc3339
+from homi.mail import Message
 from homi.render import Cell
 
 # The upper bound of each column in seconds; the last one has none.
@@ -37,7 +37,7 @@ class Shape(msgspec.Struct, frozen=True):
     ages: dict[str, int]  # by the heads of the columns
 
 
-def show_shape(rows: list[Row], *, as_json: bool) -> None:
+def show_shape(rows: list[Message], *, as_json: bool) -> None:
     """Print a line a name, that with the oldest mail first, below the sum of all."""
     shapes = shapes_of(rows, time.time())
     if as_json:
@@ -52,7 +52,7 @@ def show_shape(rows: list[Row], *, as_json: bool) -> None:
     output.table(("NAME", "T", *AGES), table, empty="no pending mail on this device")
 
 
-def shapes_of(rows: Iterable[Row], now: float) -> list[Shape]:
+def shapes_of(rows: Iterable[Message], now: float) -> list[Shape]:
     """The names of rows with their mail by age at now, that with the oldest first."""
     by_name: dict[str, list[str]] = {}
     for row in rows:

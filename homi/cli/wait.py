@@ -45,11 +45,11 @@ def wait(
     me, client = connect(mail.root)
     if client is None:
         raise Absent("no daemon runs, so nothing can be waited for", hint="homi start")
-    place = name or me.need("wait")
-    ask = Wait(i=1, name=place, after=after or 0)
+    ask = Wait(i=1, name=name or me.need("wait"), after=after or 0)
     found, client = _wait(mail, client, ask, timeout)
-    rows = pending(mail, [mail.place(found.name)], frozenset(found.ids))
-    show_rows(explained(rows, client), as_json=as_json)
+    place = mail.place(found.name)
+    rows = pending(mail, [place], frozenset(found.ids), after or 0)
+    show_rows(mail, explained(rows, client, place), as_json=as_json)
 
 
 def _wait(

@@ -1,5 +1,23 @@
 """Mail as its files tell it: found, followed and put in order; nothing is changed."""
 
+from homi.mail.conversation import Branch, branches
+from homi.mail.life import Line, Start, life
+from homi.mail.life import spooled as spooled_start
 from homi.mail.mail import Letter, Mail, starts
+from homi.mail.message import Message, first_line, listed, spooled_message
 
-__all__ = ["Letter", "Mail", "starts"]
+__all__ = [
+    "Branch",
+    "Letter",
+    "Line",
+    "Mail",
+    "Message",
+    "Start",
+    "branches",
+    "first_line",
+    "life",
+    "listed",
+    "spooled_message",
+    "spooled_start",
+    "starts",
+]

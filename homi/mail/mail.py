@@ -1,21 +1,30 @@
-"""The messages of a state root as its files tell them, with or without a daemon.
+"""The messages of a state root, with or without a daemon: found, listed, read.
 
-Owns which message an id, or the start of one, means.  Reads only.
-homi-mailbox(5) has the files.
+Owns which message an id, or the start of one, means, and that the index knows all
+that the journals hold before it is asked.  Reads mail only.  homi-mailbox(5) has the
+files.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple, Self
+
+import msgspec
 
 from homi import ids
 from homi.address import Name, show
-from homi.envelope import Envelope, MessageId, Msg
-from homi.errors import NoInput, Usage
+from homi.envelope import Envelope, MessageId, Msg, decode_envelope
+from homi.errors import NoInput, StorageFailed, Usage
+from homi.mail.message import first_line
 from homi.mail.places import Places, readable
 from homi.store import reading
-from homi.store.lines import Unreadable
+from homi.store.index import Entry, Index, Query, Told
+from homi.store.lines import Finding
 
 LISTED = 10  # ambiguous ids named in one error
+PAGE = 1_000  # messages held at once of a listing without a limit
+COPIES = 1_000_000  # of one message: all of them, in however many mailboxes
+HEX = frozenset("0123456789abcdef-")
 
 
 class Letter(NamedTuple):
@@ -27,49 +36,145 @@ class Letter(NamedTuple):
 
 
 class Mail(Places):
-    """The mailboxes under one state root, and what is in them."""
+    """The mailboxes under one state root, and what is in them.  For one thread."""
+
+    def __init__(
+        self, root: Path, note: Callable[[str], None], told: Told | None = None
+    ) -> None:
+        """Nothing is read yet.  A root others can reach is refused (78).
+
+        note is told what is damaged and hides no other mail; told, how many bytes of
+        how many are read where the index has to catch up first.
+        """
+        super().__init__(root, note)
+        self._told = told
+        self._index: Index | None = None
+        self._fresh: set[Name] = set()
+        self._noted: set[Finding] = set()
+
+    def __enter__(self) -> Self:
+        """The mail itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        self.close()
+
+    def close(self) -> None:
+        """Give the index back; it is opened again when something is asked."""
+        if self._index is not None:
+            self._index.close()
+        self._index = None
+        self._fresh.clear()
+
+    def refresh(self) -> None:
+        """What came since counts from now on."""
+        self._fresh.clear()
+
+    def index(
+        self, names: Iterable[Name] | None = None, *, text: bool = False
+    ) -> Index:
+        """The index, which knows all that the mailboxes of names (None: all) hold
+        now; text: the words in it, too.  Notes what is damaged there, once."""
+        wanted = set(self.mailboxes() if names is None else names) - self._fresh
+        if self._index is None:
+            self._index = Index.open(self.root)
+        if wanted or text:
+            self._index.catch_up(wanted, text=text, told=self._told)
+            self._fresh |= wanted
+            damage = set(self._index.findings(wanted)) if wanted else set()
+            for what in sorted(damage - self._noted, key=lambda w: (w.path, w.offset)):
+                self.note(f"{what.path}: at offset {what.offset}: {what.text}")
+            self._noted |= damage
+        return self._index
 
     def load(self, name: Name) -> reading.Loaded:
         """The mailbox of name with what is pending in it, and what is unreadable."""
         return reading.load(str(self.root), name)
 
-    def letters(self, name: Name) -> Iterator[Letter]:
-        """Every readable message of a mailbox in file order, whatever its rung."""
-        inbox = self.root / "mail" / name / reading.INBOX
-        for _, envelope in reading.iter_inbox(inbox):
-            if not isinstance(envelope, Unreadable) and (msg := readable(envelope.msg)):
-                yield Letter(name, envelope, msg)
+    def entries(self, query: Query) -> Iterator[Entry]:
+        """The messages that query asks for; many of one mailbox are read in pages."""
+        index = self.index(query.names, text=query.text is not None)
+        lone = query.names is not None and len(query.names) == 1
+        if (
+            not lone
+            or query.newest
+            or query.text is not None
+            or query.limit is not None
+        ):
+            yield from index.search(query)
+            return
+        page = index.search(msgspec.structs.replace(query, limit=PAGE))
+        while page:
+            yield from page
+            behind = msgspec.structs.replace(query, limit=PAGE, after=page[-1].seq)
+            page = index.search(behind) if len(page) == PAGE else []
 
-    def find(self, text: str, names: Iterable[Name]) -> list[Letter]:
+    def latest(self, query: Query) -> Iterator[Entry]:
+        """As entries(), oldest first, but a limit keeps the newest."""
+        if query.limit is None:
+            return self.entries(query)
+        newest = msgspec.structs.replace(query, newest=True)
+        return reversed(list(self.entries(newest)))
+
+    def line(self, entry: Entry) -> bytes:
+        """The line of a message as it is stored; 74 where it is not there any more."""
+        return self.index([entry.name]).line(entry)
+
+    def brief(self, entry: Entry, wanted: bool = True) -> str | None:
+        """The first line of its text, if wanted; noted where that cannot be read."""
+        if not wanted:
+            return None
+        try:
+            return first_line(self.letter(entry).msg.text)
+        except StorageFailed as error:
+            self.note(error.text)
+            return None
+
+    def letter(self, entry: Entry) -> Letter:
+        """The message itself, from its line; 74 where that cannot be read any more."""
+        envelope: Envelope | None
+        try:
+            envelope = decode_envelope(self.line(entry))
+        except (ValueError, RecursionError):
+            envelope = None
+        msg = None if envelope is None else readable(envelope.msg)
+        if envelope is None or msg is None:
+            raise StorageFailed(
+                f"message {entry.id} in the mailbox of {entry.name} is not readable",
+                hint="its line is no message; homi inbox --raw shows it",
+            )
+        return Letter(entry.name, envelope, msg)
+
+    def find(self, text: str, names: Iterable[Name] | None = None) -> list[Entry]:
         """The messages that text names, one a mailbox and origin; empty if none.
 
-        text is an id, or what an id or its last part starts with; Usage (64) with
-        the list where that is true of several ids.
+        names: the mailboxes to look in, by default all.  text is an id, or what an id
+        or its last part starts with; Usage (64) with the list where that is true of
+        several ids.
         """
         wanted = text.lower()
-        if not wanted or not set(wanted) <= set("0123456789abcdef-"):
+        if not wanted or not set(wanted) <= HEX:
             raise Usage(f"{show(text)} is not an id", hint="homi inbox shows the ids")
-        found = [
-            letter
-            for name in names
-            for letter in self.letters(name)
-            if starts(letter.msg.id, wanted)
-        ]
-        exact = sorted({letter.msg.id for letter in found})
+        places = None if names is None else sorted(set(names))
+        limit = COPIES if ids.is_id(wanted) else LISTED + 1
+        found = self.index(places).find(wanted, places, limit)
+        exact = sorted({entry.id for entry in found})
         if wanted in exact:
-            return [letter for letter in found if letter.msg.id == wanted]
+            return [entry for entry in found if entry.id == wanted]
         if len(exact) > 1:
-            more = f" and {len(exact) - LISTED} more" if len(exact) > LISTED else ""
+            more = len(exact) > LISTED
             raise Usage(
-                f"{wanted} is the start of {len(exact)} ids",
-                hint=f"one of {', '.join(exact[:LISTED])}{more}",
+                f"{wanted} is the start of"
+                f" {f'more than {LISTED}' if more else len(exact)} ids",
+                hint=f"one of {', '.join(exact[:LISTED])}{', …' if more else ''}",
             )
         return found
 
-    def need(self, text: str, own: Name | None) -> list[Letter]:
+    def need(self, text: str, own: Name | None) -> list[Entry]:
         """As find(): first in the mailbox own, then in all; NoInput (66) if nowhere."""
         first = [] if own is None else self.find(text, [own])
-        found = first or self.find(text, self.mailboxes())
+        found = first or self.find(text)
         if found:
             return found
         if any(starts(msg.id, text.lower()) for _, msg in self.spooled()):
@@ -78,14 +183,18 @@ class Mail(Places):
                 hint="homi start takes it in",
             )
         raise NoInput(
-            f"no message {text} in any mailbox here", hint="homi queue lists them"
+            f"no message {text} in any mailbox here", hint="homi inbox shows the ids"
         )
+
+    def beside(self, messages: Iterable[str]) -> set[str]:
+        """What short forms of these ids could be taken for, over all mailboxes."""
+        return self.index().near(messages)
 
     def full_id(self, text: str) -> MessageId:
         """The id that text names; a whole id need not be known here."""
         if ids.is_id(text.lower()):
             return MessageId(text.lower())
-        return self.need(text, None)[0].msg.id
+        return self.need(text, None)[0].id
 
 
 def starts(message: str, wanted: str) -> bool:

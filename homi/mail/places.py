@@ -74,6 +74,15 @@ class Places:
         """The claimed name that an address means; 67 or 68 with a hint where none."""
         return self._resolve(text, {*self.claimed()})
 
+    def writer(self, text: str | None) -> tuple[Name | None, str | None]:
+        """The name and device that mail from an address has: no device where that is
+        not given, an empty one where it is this one."""
+        if text is None:
+            return None, None
+        name, device = parse_address(text)
+        ours = config.load(paths.config_file()).device_name()
+        return name, "" if device in (ours, "self") else device
+
     def _resolve(self, text: str, known: set[Name]) -> Name:
         """The one of known that an address means."""
         _, name = resolve(

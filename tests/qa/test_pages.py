@@ -13,9 +13,9 @@ import pytest
 
 from homi import config, envelope, errors, reports, requests
 from homi.cli import main
-from homi.cli.rows import Row
 from homi.cli.shape import Shape
 from homi.cli.status import Seen
+from homi.mail import Message
 from homi.peers.probe import Probe
 from homi.store.pickup import Spooled
 
@@ -27,7 +27,9 @@ OF_VERB = {
     **dict.fromkeys(("claim", "release"), "homi-claim.1"),
     **dict.fromkeys(("ls", "status", "legs"), "homi-ls.1"),
     "send": "homi-send.1",
-    **dict.fromkeys(("inbox", "read", "ack", "wait", "trace"), "homi-inbox.1"),
+    **dict.fromkeys(
+        ("inbox", "read", "ack", "wait", "thread", "search", "trace"), "homi-inbox.1"
+    ),
     "queue": "homi-queue.1",
 }
 
@@ -237,7 +239,7 @@ def test_each_field_on_disk_is_described(
 def test_each_field_of_a_listing_is_described() -> None:
     """inbox, queue and wait have one JSON form."""
     text = section(page("homi-inbox.1"), "Columns of pending mail")
-    assert marked(text, "Va") == set(Row.__struct_encode_fields__)
+    assert marked(text, "Va") == set(Message.__struct_encode_fields__)
 
 
 def test_each_field_of_an_order_and_of_a_shape_is_described() -> None:

@@ -78,7 +78,7 @@ def test_an_id_is_found_by_itself_or_a_start_of_it_or_of_its_last_part(
 ) -> None:
     """Whatever is shown somewhere can be typed."""
     (letter,) = mail.need(text, None)
-    assert (letter.place, letter.msg.id) == ("carl", OTHER)
+    assert (letter.name, letter.id) == ("carl", OTHER)
 
 
 def test_a_start_of_several_is_refused_with_their_list(mail: Mail) -> None:
@@ -87,19 +87,19 @@ def test_a_start_of_several_is_refused_with_their_list(mail: Mail) -> None:
         mail.find("aaaa", ["ada"])
     assert FIRST in caught.value.hint
     assert SECOND in caught.value.hint
-    assert mail.find("aaaa00000002", ["ada"])[0].msg.text == "text 2"
+    assert mail.letter(mail.find("aaaa00000002", ["ada"])[0]).msg.text == "text 2"
 
 
 def test_a_whole_id_is_not_the_start_of_another(mail: Mail) -> None:
     """A message is always named by its whole id."""
     write(mail.root, "dora", FIRST[:8])
-    assert [one.place for one in mail.find(FIRST[:8], mail.mailboxes())] == ["dora"]
+    assert [one.name for one in mail.find(FIRST[:8], mail.mailboxes())] == ["dora"]
 
 
 def test_ones_own_mailbox_comes_first(mail: Mail) -> None:
     """What is ambiguous over all is not so at home."""
-    assert mail.need("0199f3a2-7", mail.place("carl"))[0].place == "carl"
-    assert mail.need("bbbb", mail.place("ada"))[0].place == "carl"
+    assert mail.need("0199f3a2-7", mail.place("carl"))[0].name == "carl"
+    assert mail.need("bbbb", mail.place("ada"))[0].name == "carl"
 
 
 @pytest.mark.parametrize(

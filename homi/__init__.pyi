@@ -1,0 +1,3 @@
+from homi.mailbox import Mailbox as Mailbox
+
+__version__: str
