@@ -48,13 +48,14 @@ log = logging.getLogger("homi.postmaster")
 class Stamp:
     """What a door measured about one connection, made ready for its postmarks."""
 
-    __slots__ = ("json", "origin", "via")
+    __slots__ = ("json", "origin", "set_aside", "via")
 
     def __init__(self, via: Via) -> None:
         """Encode once; every line of the connection carries the same bytes."""
         self.via = via
         self.json = encode(via)
         self.origin = origin(via)
+        self.set_aside = False  # its mail is in quarantine: not a second time
 
 
 class Result(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -108,7 +109,7 @@ class Postmaster:
         self._names = names
         self._owners = owners
         self._sessions = sessions
-        self._quarantine = quarantine
+        self.quarantine = quarantine
         self._clock = clock
         self._device = config.device_name()
         self._reserve = config.reserve << 20
@@ -158,10 +159,10 @@ class Postmaster:
         """Answer with error; keep what was refused in quarantine with the reason."""
         reason = error.reason or error.code
         log.info("%s to=%s status=refused (%s)", sub.head.id, show(sub.to), error.text)
-        if reason != "disk":
+        if reason != "disk" and not sub.stamp.set_aside:
             # A full mailbox or disk must not be filled further by what it refuses.
             kept = b"" if reason == "quota" else sub.msg
-            self._quarantine.refuse(
+            self.quarantine.refuse(
                 reason,
                 kept,
                 {"id": sub.head.id, "to": sub.to, "text": error.text}

@@ -109,6 +109,24 @@ class Ordered(msgspec.Struct, frozen=True, omit_defaults=True):
     rows: list[OrderRow]
 
 
+class ReadmittedRow(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What became of one entry of the quarantine; with a code it is there still."""
+
+    id: str
+    message: str = ""  # the id under which it is stored
+    to: str = ""  # the mailbox it is in now
+    duplicate: bool = False  # it was in there before
+    code: str = ""  # of homi.errors
+    error: str = ""
+    hint: str = ""
+
+
+class Readmitted(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Answer to quarantine: a row for each id, in their order."""
+
+    rows: list[ReadmittedRow]
+
+
 class SessionRow(msgspec.Struct, frozen=True, omit_defaults=True):
     """A live session as homi knows it."""
 

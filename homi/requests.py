@@ -143,6 +143,14 @@ class Order(Request, frozen=True, tag="order"):
     name: str | None = None
 
 
+class Quarantine(Request, frozen=True, tag="quarantine"):
+    """Let refused messages in again, or throw entries away; answered one by one."""
+
+    callers = frozenset({CallerClass.PERSON, CallerClass.SERVICE})
+    do: Literal["release", "drop"]
+    ids: list[str]
+
+
 class Whoami(Request, frozen=True, tag="whoami"):
     """The caller's class and the name a bare command of its would use."""
 
@@ -166,6 +174,7 @@ VERBS: tuple[type[Request], ...] = (
     Legs,
     Queue,
     Order,
+    Quarantine,
     Whoami,
     Stop,
 )

@@ -30,6 +30,7 @@ MODULES = {
     "search": "search",
     "trace": "trace",
     "queue": "queue",
+    "quarantine": "quarantine",
 }
 
 

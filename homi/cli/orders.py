@@ -11,13 +11,14 @@ import click
 from homi import paths
 from homi.address import Address, Device, Name, parse_address
 from homi.cli import options, output
+from homi.cli.asking import sure
 from homi.cli.caller import connect
 from homi.cli.fast import complain
 from homi.cli.mail import Mail
 from homi.cli.rows import pending
 from homi.connection import Connection
 from homi.dial import Absent
-from homi.errors import HomiError, Interrupted, NoInput, Usage, from_wire
+from homi.errors import HomiError, NoInput, Usage, from_wire
 from homi.ids import is_id
 from homi.mail import Message, starts
 from homi.mail.mail import LISTED
@@ -129,8 +130,8 @@ def _order(
         failed: list[OrderRow] = []
     else:
         letters, failed = _meant(mail, messages, place, sender)
-        if not messages and not yes:
-            _ask(letters)
+        if not messages and not yes and len(letters) > 1:
+            sure(f"{len(letters)} messages")
         rows = _ordered(client, do, letters)
     if not rows and not failed and not as_json:
         output.note("nothing there that it would change")
@@ -203,19 +204,6 @@ def _found(
     if not letters:
         raise NoInput(f"no message {given} in the mailbox of {place}")
     return [Letter(each.name, each.id) for each in letters]
-
-
-def _ask(letters: list[Letter]) -> None:
-    """A person's yes before several messages end; Usage (64) where nobody is asked."""
-    if len(letters) < 2:
-        return
-    if sys.stdin is None or not sys.stdin.isatty():
-        raise Usage(
-            f"{len(letters)} messages would be thrown away for ever",
-            hint="--yes does it unasked",
-        )
-    if not click.confirm(f"Throw away {len(letters)} messages for ever?", err=True):
-        raise Interrupted("nothing was thrown away")
 
 
 def _tell(do: Deed, rows: list[OrderRow], *, as_json: bool) -> int:

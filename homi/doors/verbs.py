@@ -11,6 +11,7 @@ from homi.doors.naming import Naming
 from homi.doors.office import Office
 from homi.doors.posting import Posting
 from homi.doors.queueing import Queueing
+from homi.doors.readmission import Readmission
 from homi.doors.rights import Rights
 from homi.doors.views import Views
 from homi.errors import Usage
@@ -29,6 +30,7 @@ class Verbs:
             Hello: _again,
             **self._posting.doers(),
             **Naming(office, rights, clock).doers(),
+            **Readmission(office, rights).doers(),
             **Queueing(office, rights).doers(),
             **Views(office, rights).doers(),
         }

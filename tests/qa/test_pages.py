@@ -18,6 +18,7 @@ from homi.cli.status import Seen
 from homi.mail import Message
 from homi.peers.probe import Probe
 from homi.store.pickup import Spooled
+from homi.store.refusals import Entry
 
 REPOSITORY = Path(__file__).parents[2]
 MAN = REPOSITORY / "man"
@@ -30,7 +31,7 @@ OF_VERB = {
     **dict.fromkeys(
         ("inbox", "read", "ack", "wait", "thread", "search", "trace"), "homi-inbox.1"
     ),
-    "queue": "homi-queue.1",
+    **dict.fromkeys(("queue", "quarantine"), "homi-queue.1"),
 }
 
 
@@ -173,6 +174,8 @@ def test_each_verb_and_field_of_the_protocol_is_described() -> None:
     assert marked(parts["ls"], "Va") == rows | listing
     legs = {"rows", *reports.LegRow.__struct_fields__}
     assert marked(parts["legs"], "Va") == legs
+    readmitted = {"do", "ids", "rows", *reports.ReadmittedRow.__struct_fields__}
+    assert marked(parts["quarantine"], "Va") == readmitted
     assert marked(parts["order"], "Va") == rows_of_order | {"do", "letters", "name"}
     queue = {"rows", *reports.QueueRow.__struct_fields__}
     assert marked(parts["queue"], "Va") == queue
@@ -249,6 +252,9 @@ def test_each_field_of_an_order_and_of_a_shape_is_described() -> None:
     of_shape = section(page("homi-queue.1"), "The shape")
     assert marked(of_shape, "Va") == set(Shape.__struct_encode_fields__)
     assert items(of_order, "Cm") == set(requests.Deed)
+    rows = {*Entry.__struct_encode_fields__, *reports.ReadmittedRow.__struct_fields__}
+    of_entry = section(page("homi-queue.1"), "The quarantine")
+    assert marked(of_entry, "Va") == rows | {"data", "base64"}
 
 
 def test_each_setting_is_described() -> None:

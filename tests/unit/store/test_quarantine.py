@@ -2,12 +2,15 @@
 
 import base64
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from homi.errors import NoInput, Usage
 from homi.store.disk import RealDisk
 from homi.store.quarantine import Quarantine
+from homi.store.refusals import entries, find
 
 
 class Turned:
@@ -142,3 +145,85 @@ def test_labels_cannot_leave_the_folder(tmp_path: Path) -> None:
         path = Path(quarantine(tmp_path).keep(label, b"y"))
         assert path.parent == tmp_path / "quarantine"
         assert not path.name.startswith(".")
+
+
+def entry_ids(tmp_path: Path) -> list[str]:
+    return [kept.entry.id for kept in entries(str(tmp_path))]
+
+
+def test_only_the_entries_named_are_taken_away(tmp_path: Path) -> None:
+    """A line, a file; the others stay byte for byte, a stump at the end with them."""
+    keeper = quarantine(tmp_path)
+    for text in ("one", "two", "three"):
+        keeper.refuse("policy", text.encode(), {"id": text})
+    keeper.keep("inbox.jsonl", b"a piece")
+    keeper.keep("names.json", b"another")
+    path = tmp_path / "quarantine" / "refused.jsonl"
+    path.write_bytes(path.read_bytes() + b"\n\n{torn")
+    before = path.read_bytes().split(b"\n")
+    one, two, three, inbox, names = entry_ids(tmp_path)
+    keeper.remove(frozenset({two, names, "000000000000"}))
+    assert entry_ids(tmp_path) == [one, three, inbox]
+    assert path.read_bytes() == before[0] + b"\n" + before[2] + b"\n\n\n{torn"
+    # What is refused from now on is not spoiled by the stump.
+    keeper.refuse("policy", b"four", {"id": "four"})
+    assert len(entry_ids(tmp_path)) == 5
+
+
+class Interrupted(RealDisk):
+    """A disk that fails at the rename."""
+
+    def rename(self, a: str, b: str) -> None:
+        raise OSError(5, "Input/output error")
+
+
+def test_a_removal_that_fails_takes_nothing_from_the_refusals(tmp_path: Path) -> None:
+    """The new file takes the place of the old one whole, or not at all."""
+    quarantine(tmp_path).refuse("policy", b"one", {})
+    (one,) = entry_ids(tmp_path)
+    with pytest.raises(OSError, match="Input/output"):
+        quarantine(tmp_path, Interrupted()).remove(frozenset({one}))
+    assert entry_ids(tmp_path) == [one]
+    quarantine(tmp_path).remove(frozenset({one}))
+    assert entry_ids(tmp_path) == []
+
+
+class Meanwhile(RealDisk):
+    """A disk on which something happens between the copy and the lock."""
+
+    then: Callable[[], object] | None = None
+
+    def pread(self, fd: int, n: int, offset: int, /) -> bytes:
+        data = super().pread(fd, n, offset)
+        if not data and (then := self.then) is not None:
+            self.then = None
+            then()
+        return data
+
+
+def test_what_is_refused_during_a_removal_stays(tmp_path: Path) -> None:
+    """Whoever refuses does not wait for the whole copy, and loses nothing by it."""
+    disk = Meanwhile()
+    keeper = quarantine(tmp_path, disk)
+    keeper.refuse("policy", b"one", {})
+    (one,) = entry_ids(tmp_path)
+    disk.then = lambda: quarantine(tmp_path).refuse("policy", b"two", {})
+    keeper.remove(frozenset({one}))
+    assert disk.then is None
+    assert [kept.data for kept in entries(str(tmp_path))] == [b"two"]
+
+
+def test_an_entry_is_found_by_the_start_of_its_id(tmp_path: Path) -> None:
+    """Several are named, none is said."""
+    keeper = quarantine(tmp_path)
+    for number in range(40):
+        keeper.refuse("policy", b"%d" % number, {})
+    ids = entry_ids(tmp_path)
+    assert find(str(tmp_path), ids[3]).data == b"3"
+    twice = next(one[0] for one in ids if sum(i[0] == one[0] for i in ids) > 1)
+    with pytest.raises(Usage, match="is the start of"):
+        find(str(tmp_path), twice)
+    with pytest.raises(NoInput):
+        find(str(tmp_path), "0" * 12)
+    with pytest.raises(NoInput):
+        find(str(tmp_path), "zz")
