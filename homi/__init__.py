@@ -4,7 +4,12 @@ __version__ = "0.1.0"
 
 # What programs use, and where it is; imported when it is asked for, since a command
 # that needs none of it must start fast.  Type checkers read __init__.pyi.
-_HOMES = {"Mailbox": "homi.mailbox"}
+_HOMES = {
+    "AsyncClient": "homi.aclient",
+    "Client": "homi.client",
+    "Mailbox": "homi.mailbox",
+    "Outgoing": "homi.outgoing",
+}
 
 
 def __getattr__(name: str) -> object:

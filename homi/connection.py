@@ -1,17 +1,18 @@
-"""The daemon as a caller sees it: typed requests in, typed answers out.
+"""The daemon over one blocking connection: typed requests in, typed answers out.
 
-Owns the pairing of a request with its answer on one blocking connection.  Imports
-no asyncio.  homi-protocol(7) lists the verbs.
+Owns the pairing of a request with its answer.  Imports no asyncio.
+homi-protocol(7) lists the verbs.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Self, TypeVar
 
 import msgspec
 
-from homi.dial import ANSWER_TIMEOUT, Dial
+from homi.dial import ANSWER_TIMEOUT, Dial, outcome
 from homi.envelope import encode
-from homi.errors import VersionMismatch
+from homi.errors import HomiError, VersionMismatch
 from homi.paths import control_socket
 from homi.reports import Welcome
 from homi.requests import Request
@@ -26,19 +27,42 @@ class Connection:
     def __init__(self, root: Path) -> None:
         """Connect and say hello; dial.Absent (69) where no daemon runs."""
         self._dial = Dial(str(control_socket(root)))
-        self.welcome = _typed(self._dial.welcome, Welcome)
+        self.welcome = typed(self._dial.welcome, Welcome)
 
     def call(self, request: Request, answer: type[Answer]) -> Answer:
         """The answer to request; dial.Lost (69) if the connection ends before it."""
         self._dial.settimeout(ANSWER_TIMEOUT)
-        return _typed(self._dial.ask(encode(request) + b"\n"), answer)
+        return typed(self._dial.ask(line_of(request)), answer)
 
     def wait(
         self, request: Request, answer: type[Answer], seconds: float | None
     ) -> Answer:
         """As call(), for a verb that may take seconds to answer; None: any time."""
         self._dial.settimeout(None if seconds is None else seconds + GRACE)
-        return _typed(self._dial.ask(encode(request) + b"\n"), answer)
+        return typed(self._dial.ask(line_of(request)), answer)
+
+    def put(self, requests: Iterable[Request]) -> None:
+        """Write requests whose answers are taken one by one."""
+        self._dial.settimeout(ANSWER_TIMEOUT)
+        self._dial.put(b"".join(map(line_of, requests)))
+
+    def take(self, answer: type[Answer]) -> tuple[int, Answer | HomiError]:
+        """The next answer, of whichever request, by its i."""
+        raw = self._dial.answer()
+        i = raw.get("i")
+        number = i if isinstance(i, int) else 0
+        try:
+            return number, typed(outcome(raw), answer)
+        except HomiError as error:
+            return number, error
+
+    def answered(self) -> bool:
+        """Whether take() has one to give without waiting."""
+        return self._dial.answered()
+
+    def close(self) -> None:
+        """End the connection; harmless when it has ended."""
+        self._dial.close()
 
     def __enter__(self) -> Self:
         """The connection itself."""
@@ -46,10 +70,15 @@ class Connection:
 
     def __exit__(self, *_: object) -> None:
         """Close it."""
-        self._dial.close()
+        self.close()
 
 
-def _typed(raw: object, kind: type[Answer]) -> Answer:
+def line_of(request: Request) -> bytes:
+    """A request as it is written."""
+    return encode(request) + b"\n"
+
+
+def typed(raw: object, kind: type[Answer]) -> Answer:
     """raw as kind; VersionMismatch (76) where the daemon means something else by it."""
     try:
         return msgspec.convert(raw, kind)
