@@ -24,11 +24,31 @@ from homi.postmaster import Result, Submission
 from homi.store.disk import RealDisk
 from homi.store.state import StateFile
 from tests.bench import kit
-from tests.bench.run import peer_request
 from tests.unit.doors.peer_kit import House
 
 NAMES = 1000
 PROBES = 5000
+
+
+def peer_request() -> bytes:
+    """One native send of 1 KiB: the auth line and the message line."""
+    auth = '{"type":"auth","token":"' + "0" * 32 + '"}\n'
+    head = (
+        auth + '{"msgV":1,"msg_id":"01900000-0000-7000-8000-@@@@@@@@@@@@",'
+        '"type":"user","message":{"role":"user",'
+        '"content":"<cross-session-message from=\\"uds:/tmp/cc-socks/1.sock\\" '
+        'from-name=\\"bench\\" from-mode=\\"prompting\\">\\n'
+    )
+    tail = (
+        '\\n</cross-session-message>"},"priority":"next",'
+        '"from":"uds:/tmp/cc-socks/1.sock"}'
+    )
+    return kit.padded(head, tail)
+
+
+def row(*cells: str) -> str:
+    """One line: what, then figures."""
+    return cells[0].ljust(33) + "".join(cell.rjust(16) for cell in cells[1:])
 
 
 class Nothing:
@@ -87,7 +107,7 @@ def measure(tools: kit.Tools, root: Path, kind: str, seconds: str) -> None:
         probes(str(path))
         took = time.perf_counter() - began
         spent = (kit.cpu(pid) - before) * 1e6 / PROBES
-        print(kit.row(f"{kind}, probes", f"{PROBES / took:.0f}/s", f"{spent:.1f} µs"))
+        print(row(f"{kind}, probes", f"{PROBES / took:.0f}/s", f"{spent:.1f} µs"))
         print(f"{kind}: {NAMES} names up in {(root / 'took').read_text()}")
         many = str(path).replace(f"{10**11}", "10000000%%%%")
         for clients, names, where in ((1, 1, path), (64, 1, path), (64, NAMES, many)):
@@ -98,7 +118,7 @@ def measure(tools: kit.Tools, root: Path, kind: str, seconds: str) -> None:
             )
             label = f"{kind}, {clients} senders, {names} names"
             cost = f"{seen.server_cpu_us:.1f} µs"
-            print(kit.row(label, f"{seen.rate:.0f}/s", cost, f"{seen.p99_us:.0f} p99"))
+            print(row(label, f"{seen.rate:.0f}/s", cost, f"{seen.p99_us:.0f} p99"))
 
 
 def main() -> None:

@@ -1,8 +1,4 @@
-"""What every measurement shares: the C programs, servers in a scratch folder, a table.
-
-Figures of one run are comparable with each other only: a shared machine moves them
-by a factor of two.  So everything is interleaved and shown as a ratio.
-"""
+"""The C programs, servers in a scratch folder, and what a load saw of them."""
 
 import contextlib
 import json
@@ -10,7 +6,6 @@ import os
 import shutil
 import signal
 import socket
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -33,8 +28,7 @@ class Load(NamedTuple):
     client_cpu_us: float  # per message
     server_cpu_us: float
     loop_cpu_us: float  # of it, the main thread's: the event loop
-    failed: int
-    msgs: int
+    msgs: float
 
 
 class Tools(NamedTuple):
@@ -116,12 +110,17 @@ def serving(
         wait_socket(path, process)
         yield process.pid
     finally:
-        process.send_signal(signal.SIGTERM)
-        try:
-            process.wait(20)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        end(process)
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Tell it to end, and make it so if it does not."""
+    process.send_signal(signal.SIGTERM)
+    try:
+        process.wait(20)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def load(
@@ -134,10 +133,28 @@ def load(
 ) -> Load:
     """Put the server under the generator's load; what both saw.  With sessions the
     generator has a record there, as a native sender does."""
-    argv = [str(tools.loadgen), "-u", path, "-r", str(request), *options]
+    before = threads(pid)
+    argv = ("-u", path, "-r", str(request), *options)
+    seen = generate(tools, *argv, sessions=sessions)
+    after, micro = threads(pid), 1e6 / max(1, seen["msgs"])
+    return Load(
+        seen["rate"],
+        seen["p50_us"],
+        seen["p99_us"],
+        seen["client_cpu_us"],
+        (sum(after.values()) - sum(before.values())) * micro,
+        (after[pid] - before[pid]) * micro,
+        seen["msgs"],
+    )
+
+
+def generate(
+    tools: Tools, *options: str, sessions: Path | None = None
+) -> dict[str, float]:
+    """Run the load generator; RuntimeError where one message failed."""
+    argv = [str(tools.loadgen), *options]
     if sessions is not None:
         argv = [sys.executable, str(HERE / "as_session.py"), str(sessions), *argv]
-    before = threads(pid)
     done = subprocess.run(
         argv,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
@@ -148,34 +165,15 @@ def load(
     )
     if done.returncode or not done.stdout:
         raise RuntimeError(f"loadgen: {done.returncode} {done.stderr}")
-    seen = json.loads(done.stdout)
-    after, micro = threads(pid), 1e6 / max(1, seen["msgs"])
+    seen: dict[str, float] = json.loads(done.stdout)
     if seen["failed"]:
         raise RuntimeError(f"loadgen: {seen} {done.stderr}")
-    return Load(
-        seen["rate"],
-        seen["p50_us"],
-        seen["p99_us"],
-        seen["client_cpu_us"],
-        (sum(after.values()) - sum(before.values())) * micro,
-        (after[pid] - before[pid]) * micro,
-        seen["failed"],
-        seen["msgs"],
-    )
+    return seen
 
 
-def median(loads: list[Load]) -> Load:
-    """The median of each figure."""
-    return Load(*(statistics.median(figures) for figures in zip(*loads, strict=True)))
-
-
-def row(*cells: object) -> str:
-    """One line of the table."""
-    widths = (33, 9, 9, 6, 6, 13, 6, 17)
-    return " ".join(
-        str(cell).ljust(width) if i == 0 else str(cell).rjust(width)
-        for i, (cell, width) in enumerate(zip(cells, widths, strict=False))
-    )
+def rate(seen: Load) -> str:
+    """Messages a second, to read."""
+    return f"{seen.rate:,.0f}/s"
 
 
 def remove(folder: Path) -> None:

@@ -123,11 +123,15 @@ class Place:
             return json.loads(out)
         return [json.loads(line) for line in out.splitlines() if line.strip()]
 
+    def program(self) -> list[str]:
+        """What runs the daemon in the foreground."""
+        return [*homi_command(), "run"]
+
     def run_daemon(self, **env: str) -> subprocess.Popen[bytes]:
         """Start `homi run` without waiting for it."""
         with self.log.open("ab") as log:
             self.daemon = subprocess.Popen(
-                [*homi_command(), "run"],
+                self.program(),
                 env=self.env(**env),
                 cwd=self.work,
                 stdin=subprocess.DEVNULL,
@@ -138,10 +142,14 @@ class Place:
         self.started.append(self.daemon.pid)
         return self.daemon
 
-    def start(self, **env: str) -> subprocess.Popen[bytes]:
+    def start(self, patience: float = PATIENCE, **env: str) -> subprocess.Popen[bytes]:
         """Start the daemon and wait until its control socket answers."""
         daemon = self.run_daemon(**env)
-        until(lambda: self.answers() or daemon.poll() is not None, "the daemon answers")
+        until(
+            lambda: self.answers() or daemon.poll() is not None,
+            "the daemon answers",
+            patience,
+        )
         assert daemon.poll() is None, self.log.read_text()[-2000:]
         return daemon
 
@@ -247,14 +255,17 @@ class Place:
                 self.daemon.wait(PATIENCE)
             except subprocess.TimeoutExpired:
                 self.kill()
-        if self.log.exists():
-            # Under pytest this is shown with a failure, and only then.
-            sys.stderr.write(self.log.read_text(errors="replace")[-4000:])
+        self.tell()
         left = self.left()
         for pid in left:
             os.kill(pid, signal.SIGKILL)
         shutil.rmtree(self.root, ignore_errors=True)
         assert not left, f"left running: {left}"
+
+    def tell(self) -> None:
+        """What the daemon said last; pytest shows it with a failure, and only then."""
+        if self.log.exists():
+            sys.stderr.write(self.log.read_text(errors="replace")[-4000:])
 
     def left(self) -> list[int]:
         """Every live process whose environment names our state root."""

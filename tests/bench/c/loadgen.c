@@ -1,19 +1,23 @@
-/* loadgen: a closed-loop load generator over unix sockets, the same for every server.
+/* loadgen: a closed-loop load generator, the same for every server.
  *
  *   loadgen -u SOCKET -r REQUEST [-H HELLO] [-c CONNS] [-w WINDOW] [-k NAMES]
  *           [-d SECONDS] [-n MESSAGES]
+ *   loadgen -t PORT ...       over TCP to 127.0.0.1
  *   loadgen -p ...            one connection a message, ended by half-close and the
  *                             server's clean close; SOCKET may hold a name's place
  *
  * In REQUEST the twelve letters @@@@@@@@@@@@ become a unique hex number and %%%% the
- * name's index (message modulo NAMES); in SOCKET %%%% becomes the index too.  HELLO is
- * one line written first, answered by one line.  An answer is a line that does not
- * hold the word error; one that does, and a reset, is counted as a failure.
- * Prints one JSON object.
+ * name's index (message modulo NAMES); in SOCKET %%%% becomes the index too.  #### is
+ * the number of the connection.  HELLO is
+ * what is written first, answered by one line; -G LINES are read before it.  An answer
+ * is one line, or with -N that many; one whose first begins with - or holds the word
+ * error, and a reset, is counted as a failure.  Prints one JSON object.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,13 +41,14 @@ struct conn {
     char *req;
     char line[64]; /* the head of the answer being read */
     size_t line_len;
+    int line_no; /* of the answer being read */
 };
 
 static const char *path;
 static char *request;
 static size_t request_len;
 static long id_at = -1, name_at = -1;
-static int window = 1, per_message;
+static int window = 1, per_message, port, answer_lines = 1, greeting;
 static long names = 1, limit = 1L << 62, issued, finished, failed;
 static double end_at;
 static unsigned long long base;
@@ -87,8 +92,21 @@ static void put_index(char *p, long v)
         p[i] = '0' + v % 10;
 }
 
+static int dial_tcp(void)
+{
+    struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(port) };
+    int one = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (connect(fd, (struct sockaddr *)&to, sizeof to) < 0)
+        die("connect");
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    return fd;
+}
+
 static int dial(long index)
 {
+    if (port)
+        return dial_tcp();
     struct sockaddr_un to = { .sun_family = AF_UNIX };
     strncpy(to.sun_path, path, sizeof to.sun_path - 1);
     char *place = strstr(to.sun_path, "%%%%");
@@ -170,11 +188,16 @@ static void lines(struct conn *c, const char *buf, ssize_t r, double t)
                 c->line[c->line_len++] = buf[i];
             continue;
         }
+        if (c->line_len + 1 < sizeof c->line)
+            c->line[c->line_len++] = ' ';
+        if (++c->line_no < answer_lines)
+            continue;
         c->line[c->line_len] = 0;
-        if (strstr(c->line, "\"error\"") && !failed)
+        int bad = strstr(c->line, "\"error\"") != NULL || c->line[0] == '-';
+        if (bad && !failed)
             fprintf(stderr, "loadgen: first failure: %s\n", c->line);
-        finish(c, t, strstr(c->line, "\"error\"") != NULL);
-        c->line_len = 0;
+        finish(c, t, bad);
+        c->line_len = c->line_no = 0;
     }
 }
 
@@ -197,15 +220,30 @@ static void readable(struct conn *c, double t)
     issue(c, t);
 }
 
-static void hello(int fd, const char *text, size_t len)
+/* Write the number of the connection where text has a place for it. */
+static void put_number(char *text, size_t len, int number)
+{
+    char *place = memmem(text, len, "####", 4);
+    if (place)
+        put_index(place, number);
+}
+
+static void skip_line(int fd)
 {
     char byte;
-    if (write(fd, text, len) != (ssize_t)len)
-        die("hello");
     do {
         if (read(fd, &byte, 1) != 1)
             die("hello");
     } while (byte != '\n');
+}
+
+static void hello(int fd, const char *text, size_t len)
+{
+    for (int i = 0; i < greeting; i++)
+        skip_line(fd);
+    if (write(fd, text, len) != (ssize_t)len)
+        die("hello");
+    skip_line(fd);
 }
 
 static int by_size(const void *a, const void *b)
@@ -239,7 +277,7 @@ int main(int argc, char **argv)
     size_t hi_len = 0;
     int conns = 1, o;
     double seconds = 1;
-    while ((o = getopt(argc, argv, "u:r:H:c:w:k:d:n:p")) != -1) {
+    while ((o = getopt(argc, argv, "u:t:r:H:c:w:k:d:n:N:G:p")) != -1) {
         switch (o) {
         case 'u': path = optarg; break;
         case 'r': request = slurp(optarg, &request_len); break;
@@ -250,10 +288,13 @@ int main(int argc, char **argv)
         case 'd': seconds = atof(optarg); break;
         case 'n': limit = atol(optarg); break;
         case 'p': per_message = 1; break;
+        case 't': port = atoi(optarg); break;
+        case 'N': answer_lines = atoi(optarg); break;
+        case 'G': greeting = atoi(optarg); break;
         default: return 64;
         }
     }
-    if (!path || !request || window > MAX_WINDOW || (per_message && window != 1))
+    if ((!path && !port) || !request || window > MAX_WINDOW || (per_message && window != 1))
         return 64;
     char *place = memmem(request, request_len, "@@@@@@@@@@@@", 12);
     id_at = place ? place - request : -1;
@@ -267,13 +308,18 @@ int main(int argc, char **argv)
     for (int i = 0; i < conns; i++) {
         struct conn *c = &all[i];
         c->req = memcpy(malloc(request_len), request, request_len);
+        put_number(c->req, request_len, i);
         c->out = malloc(request_len * (window + 1));
         c->at = calloc(window, sizeof *c->at);
         if (per_message)
             continue;
         c->fd = dial(0);
-        if (hi)
-            hello(c->fd, hi, hi_len);
+        if (hi) {
+            char *text = memcpy(malloc(hi_len), hi, hi_len);
+            put_number(text, hi_len, i);
+            hello(c->fd, text, hi_len);
+            free(text);
+        }
         fcntl(c->fd, F_SETFL, O_NONBLOCK);
         want(c, EPOLLIN);
     }
