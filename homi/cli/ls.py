@@ -74,20 +74,19 @@ def from_files(mail: Mail, only: Sequence[str] | None = None) -> Listing:
     only: those names, whether they are claimed or not."""
     live = live_sessions()
     names = mail.listed() if only is None else only
-    rows = [_unowned(mail, name, live) for name in names]
+    waits = mail.waiting(map(Name, names))
+    rows = [_unowned(name, *waits[Name(name)], live) for name in names]
     loose = [session for session in live if session.address not in names]
     return Listing(device="", names=rows, sessions=loose)
 
 
-def _unowned(mail: Mail, name: str, live: list[SessionRow]) -> NameRow:
+def _unowned(name: str, pending: int, oldest: str, live: list[SessionRow]) -> NameRow:
     """A name as the files tell it."""
-    loaded = mail.load(Name(name))
-    oldest = next(iter(loaded.mailbox.pending.values()), None)
     return NameRow(
         name=name,
         state="built-in" if name in BUILT_IN else "unknown",
-        pending=len(loaded.mailbox.pending),
-        oldest=oldest.at if oldest else "",
+        pending=pending,
+        oldest=oldest,
         others=[session.pid for session in live if session.address == name],
     )
 

@@ -140,14 +140,14 @@ def _more(title: str, lines: list[str], none: str) -> Iterator[Section]:
 
 def _of_files(mail: Mail, *, as_json: bool) -> None:
     """What is known of the mail while no daemon runs."""
-    found = [mail.load(name) for name in mail.mailboxes()]
+    findings = mail.findings()
     known: dict[str, object] = {
         "running": False,
         "root": str(mail.root),
         "names": len(mail.listed()),
-        "pending": sum(len(one.mailbox.pending) for one in found),
+        "pending": sum(n for n, _ in mail.waiting(mail.mailboxes()).values()),
         "spooled": len(pickup.scan(mail.root)),
-        "findings": [output.finding(what) for one in found for what in one.findings],
+        "findings": [output.finding(what) for what in findings],
     }
     if as_json:
         output.json_line(known)

@@ -17,7 +17,6 @@ from homi.envelope import Envelope, MessageId, Msg, decode_envelope
 from homi.errors import NoInput, StorageFailed, Usage
 from homi.mail.message import first_line
 from homi.mail.places import Places, readable
-from homi.store import reading
 from homi.store.index import Entry, Index, Query, Told
 from homi.store.lines import Finding
 
@@ -76,21 +75,43 @@ class Mail(Places):
     ) -> Index:
         """The index, which knows all that the mailboxes of names (None: all) hold
         now; text: the words in it, too.  Notes what is damaged there, once."""
-        wanted = set(self.mailboxes() if names is None else names) - self._fresh
+        index, fresh = self._caught_up(names, text=text)
+        damage = set(index.findings(fresh)) - self._noted if fresh else set()
+        for what in sorted(damage, key=lambda what: (what.path, what.offset)):
+            self.note(f"{what.path}: at offset {what.offset}: {what.text}")
+        self._noted |= damage
+        return index
+
+    def findings(self) -> list[Finding]:
+        """What cannot be read in any mailbox; none of it is noted then."""
+        found = self._caught_up(None)[0].findings()
+        self._noted |= set(found)
+        return found
+
+    def waiting(self, names: Iterable[Name]) -> dict[Name, tuple[int, str]]:
+        """How much is pending in each mailbox, and when the oldest of it came; notes
+        nothing."""
+        places = list(names)
+        index, _ = self._caught_up(places)
+        counts, found = index.counts(), {}
+        for name in places:
+            _, pending = counts.get(name, (0, 0))
+            query = Query(names=(name,), pending=True, limit=1)
+            oldest = index.search(query) if pending else []
+            found[name] = pending, oldest[0].at if oldest else ""
+        return found
+
+    def _caught_up(
+        self, names: Iterable[Name] | None, *, text: bool = False
+    ) -> tuple[Index, set[Name]]:
+        """The index as of now, and the mailboxes it had to look at for that."""
+        fresh = set(self.mailboxes() if names is None else names) - self._fresh
         if self._index is None:
             self._index = Index.open(self.root)
-        if wanted or text:
-            self._index.catch_up(wanted, text=text, told=self._told)
-            self._fresh |= wanted
-            damage = set(self._index.findings(wanted)) if wanted else set()
-            for what in sorted(damage - self._noted, key=lambda w: (w.path, w.offset)):
-                self.note(f"{what.path}: at offset {what.offset}: {what.text}")
-            self._noted |= damage
-        return self._index
-
-    def load(self, name: Name) -> reading.Loaded:
-        """The mailbox of name with what is pending in it, and what is unreadable."""
-        return reading.load(str(self.root), name)
+        if fresh or text:
+            self._index.catch_up(fresh, text=text, told=self._told)
+            self._fresh |= fresh
+        return self._index, fresh
 
     def entries(self, query: Query) -> Iterator[Entry]:
         """The messages that query asks for; many of one mailbox are read in pages."""

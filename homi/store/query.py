@@ -52,11 +52,13 @@ def asked(query: Query) -> tuple[list[str], list[object]]:
         ("mail.thread = ?", query.thread),
         ("mail.at >= ?", query.since),
         ("mail.at < ?", query.before),
-        ("mail.pending = ?", query.pending),
     ):
         if value is not None:
             clauses.append(clause)
             values.append(value)
+    if query.pending is not None:
+        # In the words of the index of what is pending: else SQLite passes it by.
+        clauses.append("mail.pending" if query.pending else "NOT mail.pending")
     if query.room is not None:
         clauses.append("(mail.addressed = ? OR mail.addressed LIKE ? ESCAPE '!')")
         values += [query.room, query.room.replace("_", "!_") + "@%"]
