@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 _AGE = re.compile(r"(\d{1,9})([smhdw])", re.ASCII)
+_UNITS = ((86_400, "d"), (3_600, "h"), (60, "m"), (1, "s"))
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
 
@@ -69,3 +70,10 @@ def moment(text: str, now: float) -> float:
         return max(0.0, parse_rfc3339(text))
     except OverflowError:
         raise ValueError("out of range") from None
+
+
+def age(seconds: float) -> str:
+    """A span in its largest unit: 7s, 12m, 3h, 5d; never negative."""
+    left = max(0, int(seconds))
+    size, unit = next((pair for pair in _UNITS if left >= pair[0]), _UNITS[-1])
+    return f"{left // size}{unit}"

@@ -149,6 +149,8 @@ class Daemon:
             self._peer.reply_sockets,
             clock,
             self._tell,
+            postmaster.accept,
+            settings=names.settings,
         )
         self._nudges = Nudges(store, owners, postmaster.remind)
         self._pickup = PickupDoor(root, names, postmaster, quarantine)

@@ -103,6 +103,7 @@ class Reason(StrEnum):
     OPERATOR = "operator"
     MOVING = "moving"
     TOO_LARGE = "too-large"
+    DIGEST = "digest"  # offered by its line in a digest, its text not yet
 
 
 class Kind(StrEnum):

@@ -22,6 +22,7 @@ from homi.address import (
 )
 from homi.clock import Clock, rfc3339
 from homi.config import Config
+from homi.digest import is_digest
 from homi.envelope import (
     AGENT_KINDS,
     Kind,
@@ -136,19 +137,15 @@ class Postmaster:
             self.refuse(sub, error)
             return
         stamp = sub.stamp
-        tail = b'"at":"%b","to":"%b","via":%b,"msg":%b}\n' % (
-            self._now(),
-            place.encode(),
-            stamp.json,
-            sub.msg,
-        )
+        parts = (self._now(), place.encode(), stamp.json, sub.msg)
+        tail = b'"at":"%b","to":"%b","via":%b,"msg":%b}\n' % parts
         refusal = gate.kind_refused(sub.head, stamp.via.door) or gate.too_long(
             len(tail), self._store.largest_line()
         )
         if refusal is not None:
             self.refuse(sub, refusal)
             return
-        full = self._no_room(place, len(tail))
+        full = None if is_digest(sub.head) else self._no_room(place, len(tail))
         done = partial(self._committed, sub, full)
         mail = Mail(place, stamp.origin, sub.head, stamp.via, sub.msg, tail, done)
         # A full mailbox still answers for what it holds: a repeat is no new mail.
@@ -214,7 +211,13 @@ class Postmaster:
             auto=True,
         )
         self.accept(
-            Submission(head, encode(head), Stamp(Via(door="homi")), to, done or _ignore)
+            Submission(
+                head,
+                encode(head),
+                Stamp(Via(door="homi", verified=True)),
+                to,
+                done or _ignore,
+            )
         )
 
     def holds(self, head: Msg, msg: bytes) -> bool | None:

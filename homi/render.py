@@ -8,20 +8,13 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from homi.clock import age as age
 from homi.envelope import SessionRef
 from homi.visible import visible, visible_lines
 
 SHORTEST = 4  # digits of an id: fewer say nothing
-_UNITS = ((86_400, "d"), (3_600, "h"), (60, "m"), (1, "s"))
 
 Cell = str | int | float | None
-
-
-def age(seconds: float) -> str:
-    """A span in its largest unit: 7s, 12m, 3h, 5d; never negative."""
-    left = max(0, int(seconds))
-    size, unit = next((pair for pair in _UNITS if left >= pair[0]), _UNITS[-1])
-    return f"{left // size}{unit}"
 
 
 def short_ids(ids: Iterable[str], among: Iterable[str]) -> dict[str, str]:

@@ -12,9 +12,11 @@ from typing import Any
 from homi.address import BUILT_IN, Name
 from homi.clock import Clock
 from homi.config import STOP_DRAIN, SWEEP
-from homi.courier.drain import Drain, Means, Owning, Tell
+from homi.courier.digests import Accept
+from homi.courier.drain import Drain
 from homi.courier.hands import Hands, Living
 from homi.courier.ledger import Ledger, Watcher
+from homi.courier.means import Means, Owning, Tell
 from homi.courier.offering import Offering, ReplySocket
 from homi.courier.orders import Job
 from homi.courier.outlook import Outlook, outlook
@@ -25,6 +27,7 @@ from homi.errors import Unavailable
 from homi.legs.base import Evidence, Leg, Witness
 from homi.peers.process import alive
 from homi.sessions import Session
+from homi.settings import DEFAULTS, Settings
 from homi.store.base import Store
 from homi.store.mailbox import Item
 
@@ -64,10 +67,13 @@ class Courier:
         reply_socket: ReplySocket,
         clock: Clock,
         tell: Tell,
+        accept: Accept,
         *,
+        settings: Callable[[Name], Settings] = lambda _name: DEFAULTS,
         is_alive: Callable[[int, str], bool] = alive,
     ) -> None:
-        """tell(item, its mailbox, step, text) sends a notice to the item's sender."""
+        """tell(item, its mailbox, step, text) sends a notice to the item's sender;
+        accept takes a digest in; settings(name) is what was chosen for it."""
         self._store = store
         self._clock = clock
         self._is_alive = is_alive
@@ -93,6 +99,8 @@ class Courier:
             offering=self._offering,
             clock=clock,
             tell=tell,
+            accept=accept,
+            settings=settings,
             stopping=lambda: not self._running,
         )
 

@@ -7,69 +7,41 @@ no leg by name.  One task at a time runs it; homi-overview(7) has the figure.
 
 import logging
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol, assert_never
+from typing import assert_never
 
 from homi.address import BUILT_IN, Name
-from homi.clock import Clock
+from homi.courier.digests import OVER, READ, Digests, Pair
 from homi.courier.errands import Errands
-from homi.courier.hands import Hands
 from homi.courier.lanes import Lanes
-from homi.courier.ledger import Ledger
+from homi.courier.means import Means
 from homi.courier.moves import Moment, Move, of_evidence
-from homi.courier.offering import NotReady, NotRecorded, Offering, Scope
+from homi.courier.offering import NotReady, NotRecorded, Scope
 from homi.courier.rules import (
     Expire,
     Facts,
     Offer,
     Return,
+    Step,
     Wait,
     Where,
     expires_at,
     in_hands,
+    listed,
     next_step,
     process_of,
 )
+from homi.digest import Digest
 from homi.envelope import AGENT_KINDS, FINISHED, MessageId, Reason, Rung, SessionRef
 from homi.errors import StorageFailed, Unavailable
 from homi.legs.base import Evidence, Ignored, Receipt
 from homi.sessions import Session
-from homi.store.base import Store
 from homi.store.mailbox import Item
 
 log = logging.getLogger("homi.courier")
 
 STORE_RETRY = 1.0  # s: the store says nothing when it opens again
 STORE_RETRY_MAX = 30.0  # s
-
-Tell = Callable[[Item, Name, str, str], None]  # about, its mailbox, step, text
-
-
-class Owning(Protocol):
-    """What the courier asks of owners."""
-
-    def owner(self, name: Name) -> Session | None:
-        """The live session that has the name."""
-        ...
-
-    def names_of(self, ref: SessionRef) -> list[Name]:
-        """The names that session owns."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Means:
-    """What every drain works with."""
-
-    store: Store
-    owners: Owning
-    hands: Hands
-    ledger: Ledger
-    offering: Offering
-    clock: Clock
-    tell: Tell
-    stopping: Callable[[], bool]
+TOGETHER = 256  # lines of letters in a digest that are written at once
 
 
 class Drain:
@@ -84,6 +56,7 @@ class Drain:
         self.asleep = False  # nobody owned the name at the last pass
         self._means = means
         self._box = means.store.mailbox(name)
+        self._digests = Digests(self._box, means.accept, means.clock)
         self._owed: deque[tuple[Item, Move]] = deque()  # facts not yet in the ledger
         self._closed = 0  # times in a row the ledger took nothing
         self._drops: dict[int, int] = {}  # by seq: receipts of loss so far
@@ -118,6 +91,7 @@ class Drain:
 
     def forget(self, seq: int, message: MessageId) -> None:
         """The letter is finished, whoever said so."""
+        self._digests.ended(seq, self._box.rung_of(message))
         self._drops.pop(seq, None)
         self.errands.again.discard(seq)
         self._means.offering.forget(self.name, seq)
@@ -149,6 +123,10 @@ class Drain:
 
     async def _write(self, item: Item, move: Move) -> None:
         """One line into the ledger, and what follows from it."""
+        digest = self._digests.of(item)
+        if digest is not None and move.rung in READ:
+            # A digest that is read says no more which letters it listed.
+            await self._told(digest, item, move)
         if not await self._means.ledger.record(self.name, item, move):
             raise NotRecorded
         if move.rung in FINISHED:
@@ -157,27 +135,72 @@ class Drain:
             self._means.hands.take(item.session, self.name, item.id)
         if move.tell and item.kind in AGENT_KINDS:
             self._means.tell(item, self.name, move.rung.value, move.tell)
+        if digest is not None:
+            if move.rung is Rung.REFUSED:
+                self._digests.lost.append((digest, move.rung))
+            await self._told(digest, item)
+
+    async def _told(self, digest: Digest, item: Item, move: Move | None = None) -> None:
+        """The lines of the letters in a digest that a session has by now."""
+        pairs = self._digests.told(digest, item, move)
+        if pairs is not None:
+            await self._write_all(pairs)
+            self._digests.complete(digest)
+
+    async def _write_all(self, pairs: list[Pair]) -> None:
+        """Many lines that depend on each other in nothing."""
+        box = self._box.pending
+        for start in range(0, len(pairs), TOGETHER):
+            some = [p for p in pairs[start : start + TOGETHER] if p[0].seq in box]
+            if not all(await self._means.ledger.record_all(self.name, some)):
+                raise NotRecorded
 
     async def _pass(self) -> Lanes:
         """Once over the pending mail, in order; cut short by whatever changes it."""
         owner, lanes = self.owner(), Lanes()
         self.lanes, self.asleep = Lanes(), False
+        await self._list(owner, lanes)
         for item in list(self._box.pending.values()):
-            # The bulk of a full mailbox: ten thousand must not take the loop's time.
-            if (
-                item.rung is Rung.STORED
-                and item.ttl_s is None
-                and (owner is None or lanes.stopped(item.sender) is not None)
-            ):
+            if _at_rest(item, owner, lanes):
                 continue
             if self._overtaken(owner):
                 self.woken = True
                 return lanes
-            if self._box.pending.get(item.seq) is item:
+            if self._box.pending.get(item.seq) is not item or self._digests.of(item):
+                continue
+            if self._digests.reserved(item):
+                lanes.wait(item.sender, Wait(Reason.DIGEST, lane=True))
+            else:
                 await self._step(item, owner, lanes)
         if not self.woken:
             self.lanes, self.asleep = lanes, owner is None
         return lanes
+
+    async def _list(self, owner: Session | None, lanes: Lanes) -> None:
+        """Digests come first: the letters in one wait for it."""
+        while (freed := self._digests.given_back()) is not None:
+            await self._write_all(freed)
+            self._digests.lost.popleft()
+        for digest, item in self._digests.pending():
+            facts = self._facts(item, owner)
+            settled = facts.settles is None or facts.settles <= facts.now
+            if settled and self._digests.over(digest, item, owner, facts.where):
+                await self._write(item, OVER)
+                continue
+            await self._told(digest, item)
+            await self._step(item, owner, lanes)
+        if owner is not None and self._digests.with_letters(owner):
+            self._means.hands.told(owner, self.name)
+        over = self._means.settings(self.name).digest
+        if owner is None or over is None or self._overtaken(owner):
+            return
+        made = await self._digests.make(owner, over, lambda i: self._judge(i, owner))
+        if made is not None:
+            await self._step(made, owner, lanes)
+
+    def _judge(self, item: Item, owner: Session | None) -> Step:
+        """What is to be done with the letter, were there no digests."""
+        return next_step(item, self._facts(item, owner))
 
     def _overtaken(self, owner: Session | None) -> bool:
         """Whether the pass works on what is no longer true."""
@@ -192,7 +215,8 @@ class Drain:
     async def _step(self, item: Item, owner: Session | None, lanes: Lanes) -> None:
         """Whatever is to be done with this one now."""
         facts = self._facts(item, owner)
-        if in_hands(item) and facts.where in (Where.HERE, Where.ELSEWHERE):
+        lives = facts.where in (Where.HERE, Where.ELSEWHERE)
+        if in_hands(item) and lives and not listed(item):
             move = self._means.offering.adopt(self.name, item)
             if move is not None:
                 await self._write(item, move)
@@ -200,7 +224,7 @@ class Drain:
         match step:
             case Wait():
                 lanes.wait(item.sender, step)
-                if not in_hands(item):
+                if not in_hands(item) or listed(item):
                     lanes.at(expires_at(item))
             case Expire():
                 await self._write(item, _expired(item))
@@ -274,6 +298,16 @@ class Drain:
 RETURNED = Move(
     rung=Rung.HELD, reason=Reason.NO_OWNER, by="its session ended", repeat=True
 )
+
+
+def _at_rest(item: Item, owner: Session | None, lanes: Lanes) -> bool:
+    """Whether there is nothing to do: the bulk of a full mailbox must not take the
+    loop's time."""
+    if item.ttl_s is not None:
+        return False
+    if item.rung is Rung.STORED:
+        return owner is None or lanes.stopped(item.sender) is not None
+    return listed(item) and owner is not None and item.session == owner.ref
 
 
 def _hold_up(lanes: Lanes, item: Item, why: NotReady) -> None:

@@ -57,6 +57,7 @@ class Hands:
         self._ended = ended
         self._clock = clock
         self._given: dict[Process, dict[MessageId, set[Name]]] = {}
+        self._listed: dict[Process, set[Name]] = {}  # whose letters it got a digest of
         self._known: dict[Process, Session] = {}  # watched, and not yet finished
         self._ending: set[Process] = set()
         self._settles: dict[Process, float] = {}
@@ -69,6 +70,11 @@ class Hands:
         process = process_of(session.ref)
         self._meet(session)
         self._given.setdefault(process, {}).setdefault(message, set()).add(name)
+
+    def told(self, session: Session, name: Name) -> None:
+        """The session has a digest of that mailbox: its end concerns the letters."""
+        self._meet(session)
+        self._listed.setdefault(process_of(session.ref), set()).add(name)
 
     def has(self, ref: SessionRef, name: Name, message: MessageId) -> bool:
         """Whether the letter is watched in that process."""
@@ -100,7 +106,8 @@ class Hands:
     def names_of(self, ref: SessionRef) -> set[Name]:
         """The mailboxes that process has letters of."""
         given = self._given.get(process_of(ref), {})
-        return {name for names in given.values() for name in names}
+        names = {name for names in given.values() for name in names}
+        return names | self._listed.get(process_of(ref), set())
 
     def names_for(self, ref: SessionRef, message: MessageId) -> list[Name]:
         """The mailboxes evidence about message may be for."""
@@ -196,6 +203,7 @@ class Hands:
         finally:
             names = self.names_of(session.ref)
             self._given.pop(process, None)
+            self._listed.pop(process, None)
             self._ending.discard(process)
             self._settles.pop(process, None)
             self._order.pop(process, None)

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable
 
 from homi.address import Name
-from homi.courier.drain import Owning
+from homi.courier.means import Owning
 from homi.courier.rules import process_of
 from homi.envelope import AGENT_KINDS, LedgerLine, Reason
 from homi.sessions import Session

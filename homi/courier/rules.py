@@ -79,6 +79,11 @@ def in_hands(item: Item) -> bool:
     )
 
 
+def listed(item: Item) -> bool:
+    """Whether a session was told of it by a digest, and not given its text."""
+    return item.rung is Rung.OFFERED and item.reason is Reason.DIGEST
+
+
 def expires_at(item: Item) -> float | None:
     """Wall seconds when it expires, counted from its arrival here; None: never."""
     if item.ttl_s is None:
@@ -88,16 +93,19 @@ def expires_at(item: Item) -> float | None:
 
 def next_step(item: Item, facts: Facts) -> Step:
     """What to do with item, given the facts; its lane and the pace come after."""
-    held = in_hands(item)
-    if held and facts.where is not Where.GONE:
+    held, told = in_hands(item), listed(item)
+    # A letter in a digest is one that nobody has read: its time goes on.
+    if held and not told and facts.where is not Where.GONE:
         return _with_a_session(item, facts)
     ends = expires_at(item)
     if ends is not None and ends <= facts.now:
         return Expire()
+    if told and facts.where is not Where.GONE:
+        return _with_a_session(item, facts)
     if item.rung is Rung.PARKED:
         return Wait(item.reason, item.until, lane=True)
     if facts.owner is None:
-        return Return() if held else Wait(Reason.NO_OWNER)
+        return Return() if held and not told else Wait(Reason.NO_OWNER)
     if not held and facts.where is Where.HERE:
         wait = _not_now(item, facts, facts.owner)
         if wait is not None:
@@ -119,11 +127,11 @@ def _with_a_session(item: Item, facts: Facts) -> Step:
 
 
 def _lost_by_clear(item: Item, owner: Session | None) -> bool:
-    """Taken into a conversation the process has left: the new one lacks it."""
+    """Known to a conversation the process has left: the new one lacks it."""
     return (
         owner is not None
         and item.session is not None
-        and item.taken
+        and (item.taken or listed(item))
         and bool(item.session.id)
         and item.session.id != owner.session_id
     )

@@ -174,6 +174,15 @@ class Place:
         self.daemon.send_signal(signal.SIGTERM)
         return self.daemon.wait(patience)
 
+    def choose(self, name: str, **settings: str) -> None:
+        """Settings of a name, written where they are kept while no daemon runs."""
+        assert self.stop() == 0
+        file = self.state / "names.json"
+        state = json.loads(file.read_text())
+        state["claims"][name]["settings"] = settings
+        file.write_text(json.dumps(state))
+        self.start()
+
     # ---- what is on disk ----
 
     def lines(self, name: str, file: str = "inbox") -> list[dict[str, Any]]:

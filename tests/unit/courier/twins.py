@@ -27,7 +27,9 @@ from homi.envelope import (
 )
 from homi.ids import shape
 from homi.legs.base import Evidence, Letter, Offered, Outcome, Taken
+from homi.postmaster import Result, Submission
 from homi.sessions import Session
+from homi.settings import Settings
 from homi.store.base import Kept, Mail
 from homi.store.mailbox import Item
 from homi.store.memory import MemoryStore
@@ -272,6 +274,8 @@ class World:
         self.town = Town()
         self.scribe = Scribe()
         self.slot = slot(self) if slot else Slot()
+        self.refuses = False  # the postmaster takes nothing
+        self.digest_from: int | None = None  # no digests, where a test wants none
         self.told: list[tuple[MessageId, Name, str, str]] = []
         self.lines: list[tuple[Name, LedgerLine]] = []
         self.courier = self._hire()
@@ -291,12 +295,37 @@ class World:
             lambda item, name, step, text: self.told.append(
                 (item.id, name, step, text)
             ),
+            self._accept,
+            settings=lambda _name: Settings(digest=self.digest_from),
             is_alive=self.town.alive,
         )
         courier.subscribe(lambda name, _item, line: self.lines.append((name, line)))
         self.scribe.sink = courier.evidence
         self.town.couriers = [courier]
         return courier
+
+    def _accept(self, sub: Submission) -> None:
+        """The postmaster's part: commit, answer, hint."""
+        if self.refuses:
+            sub.done(Result(sub.head.id, kept=False))
+            return
+        at = rfc3339(self.clock.wall()).encode()
+        to, via = Name(sub.to), sub.stamp.json
+        tail = b'"at":"%b","to":"%b","via":%b,"msg":%b}\n' % (
+            *(at, to.encode(), via, sub.msg),
+        )
+
+        def done(mail: Mail) -> None:
+            kept = mail.kept in (Kept.STORED, Kept.KNOWN)
+            sub.done(Result(mail.id, kept=kept, to=to, seq=mail.seq))
+            item = self.store.mailbox(to).pending.get(mail.seq)
+            if item is not None and self.hints:
+                self.courier.hint(to, item)
+
+        stamp = sub.stamp
+        self.store.submit(
+            Mail(to, stamp.origin, sub.head, stamp.via, sub.msg, tail, done)
+        )
 
     async def start(self) -> None:
         self.task = asyncio.get_running_loop().create_task(self.courier.run())
