@@ -42,6 +42,21 @@ SWEEP = 60.0  # s: re-reads what a lost notice would have told
 STOP_DRAIN = 1.5  # s each part of a stop may take to finish what is in flight
 CHECKPOINT_IDLE = 1.0  # s without a batch, then the folder alone shall be everything
 
+# Those a person may look for: key, value, unit.
+BOUNDS: tuple[tuple[str, int | float, str], ...] = (
+    ("quota_pending", QUOTA_PENDING, "messages a name"),
+    ("quota_bytes", QUOTA_BYTES, "bytes a name"),
+    ("text_chars", MAX_TEXT_CHARS, "characters a message"),
+    ("text_bytes", MAX_TEXT_BYTES, "bytes a message"),
+    ("line_bytes", LINE_MAX, "bytes a request"),
+    ("unproven", UNPROVEN_MAX, "letters a session"),
+    ("control_connections", CONTROL_CONNECTIONS, "connections"),
+    ("peer_connections", PEER_CONNECTIONS, "connections"),
+    ("desk_numbers", DESK_NUMBERS, "senders"),
+    ("sweep", SWEEP, "s"),
+)
+UNITS = {"ring": "MiB", "reserve": "MiB"}  # of the settings that have one
+
 
 class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The settings of one device."""

@@ -4,6 +4,8 @@ Owns which verb is where, and the form of usage errors.  homi(1) is the page.
 """
 
 import importlib
+import os
+from collections.abc import Callable
 
 import click
 
@@ -11,6 +13,7 @@ from homi import __version__
 from homi.address import nearest, show
 from homi.errors import Interrupted, Usage
 
+COMPLETE = "_HOMI_COMPLETE"  # set by a shell that completes a line
 # verb -> module; the modules are named after the pages that describe them.
 MODULES = {
     "start": "service",
@@ -31,11 +34,15 @@ MODULES = {
     "trace": "trace",
     "queue": "queue",
     "quarantine": "quarantine",
+    "config": "config",
+    "completion": "completion",
 }
 
 
 class Verbs(click.Group):
     """The verbs; the module of one is imported when it is asked for."""
+
+    arm: Callable[[click.Command], click.Command] | None = None  # for completion
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Every verb, in the order they are explained."""
@@ -47,7 +54,7 @@ class Verbs(click.Group):
             return None
         module = importlib.import_module(f"homi.cli.{MODULES[cmd_name]}")
         command: click.Command = getattr(module, cmd_name)
-        return command
+        return command if self.arm is None else self.arm(command)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -84,6 +91,10 @@ def homi(ctx: click.Context, home: str) -> None:
 
 def run(args: list[str]) -> int:
     """The exit status of args; usage errors are Usage (64) in the form of the house."""
+    if asked := os.environ.get(COMPLETE):
+        completion = importlib.import_module("homi.cli.completion")
+        Verbs.arm = staticmethod(completion.arm)
+        return int(completion.answer(homi, asked))
     if not args:
         with homi.make_context("homi", ["--home", ""], resilient_parsing=True) as ctx:
             click.echo(homi.get_help(ctx), err=True)
