@@ -5,7 +5,7 @@ reasons.  The body stays opaque.  homi-mailbox(5) is the format.
 """
 
 from enum import StrEnum
-from typing import NewType
+from typing import Any, NewType
 
 import msgspec
 
@@ -139,10 +139,22 @@ class Msg(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fals
     mode: str | None = None  # prompting | bypass: the sending client's assertion
 
 
+class Was(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """What an imported message was where it came from: a file says so, no more."""
+
+    at: str  # RFC 3339: when it was stored there
+    rung: Rung = Rung.STORED  # a finished one stays finished here
+    reason: Reason | None = None
+    changed: str = ""  # RFC 3339: when that rung was reached
+    to: str = ""  # the mailbox
+    from_: str = msgspec.field(name="from", default="")  # of a writer without a name
+    via: dict[str, Any] | None = None  # its postmark
+
+
 class Via(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """What the accepting device measured about the sender; never what it was told."""
 
-    door: str  # peer | control | pickup | link | wake | homi
+    door: str  # peer | control | pickup | link | wake | homi | import
     device: str | None = None
     uid: int | None = None
     pid: int | None = None
@@ -151,6 +163,7 @@ class Via(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fals
     verified: bool = False
     claimed_from: str | None = None
     repeat: bool = False  # likely a second try of the line stored before it
+    was: Was | None = None  # imported
 
 
 class Envelope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -192,6 +205,8 @@ class LedgerLine(msgspec.Struct, kw_only=True, omit_defaults=True, gc=False):
 
 def origin(via: Via) -> str:
     """The dedupe origin: what the door measured, never a field of the message."""
+    if via.door == "import":
+        return via.door  # whatever device the file names
     if via.device is not None:
         return f"link:{via.device}"
     if via.session is not None and via.verified:

@@ -10,11 +10,13 @@ from homi.errors import BadMessage, HomiError, NotReached, StorageFailed
 
 # Doors that speak for a postmaster, not for an agent or a person.
 POSTMASTER_DOORS = frozenset({"homi", "wake"})
+# What comes by it was written before, by whomever.
+HISTORY = "import"
 
 
 def kind_refused(msg: Msg, door: str) -> HomiError | None:
     """Why this door may not submit this kind of message; None when it may."""
-    if door in POSTMASTER_DOORS:
+    if door in POSTMASTER_DOORS or door == HISTORY:
         return None
     if msg.kind not in AGENT_KINDS:
         return BadMessage(

@@ -312,6 +312,8 @@ class Postmaster:
         if item is not None:
             for hint in self._hints:
                 hint(mail.place, item)
+        if mail.via.was is not None:
+            return  # what is imported answers nothing: it is history
         if mail.head.reply_to is not None and mail.head.kind in (Kind.MAIL, Kind.REPLY):
             self._answered(mail)
 

@@ -127,6 +127,24 @@ class Readmitted(msgspec.Struct, frozen=True, omit_defaults=True):
     rows: list[ReadmittedRow]
 
 
+class ImportedRow(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What became of one message of an import; with a code it is not stored."""
+
+    id: str = ""
+    seq: int = 0
+    duplicate: bool = False  # the mailbox had it before
+    code: str = ""  # of homi.errors
+    error: str = ""
+    hint: str = ""
+
+
+class Imported(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Answer to import: a row for each letter, in their order."""
+
+    name: str
+    rows: list[ImportedRow]
+
+
 class SessionRow(msgspec.Struct, frozen=True, omit_defaults=True):
     """A live session as homi knows it."""
 

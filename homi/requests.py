@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 
 import msgspec
 
-from homi.envelope import MessageId, Rung
+from homi.envelope import MessageId, Rung, Was
 
 PROTOCOL = 1
 
@@ -151,6 +151,21 @@ class Quarantine(Request, frozen=True, tag="quarantine"):
     ids: list[str]
 
 
+class Past(msgspec.Struct, frozen=True, gc=False):
+    """A message that was somewhere else before."""
+
+    msg: msgspec.Raw
+    was: Was
+
+
+class Import(Request, frozen=True, tag="import"):
+    """Store messages of before in the mailbox of name; answered one by one."""
+
+    callers = frozenset({CallerClass.PERSON, CallerClass.SERVICE})
+    name: str
+    letters: list[Past]
+
+
 class Whoami(Request, frozen=True, tag="whoami"):
     """The caller's class and the name a bare command of its would use."""
 
@@ -175,6 +190,7 @@ VERBS: tuple[type[Request], ...] = (
     Queue,
     Order,
     Quarantine,
+    Import,
     Whoami,
     Stop,
 )

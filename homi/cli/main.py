@@ -6,6 +6,7 @@ Owns which verb is where, and the form of usage errors.  homi(1) is the page.
 import importlib
 import os
 from collections.abc import Callable
+from keyword import iskeyword
 
 import click
 
@@ -36,6 +37,8 @@ MODULES = {
     "quarantine": "quarantine",
     "config": "config",
     "completion": "completion",
+    "export": "export",
+    "import": "importing",
 }
 
 
@@ -53,7 +56,8 @@ class Verbs(click.Group):
         if cmd_name not in MODULES:
             return None
         module = importlib.import_module(f"homi.cli.{MODULES[cmd_name]}")
-        command: click.Command = getattr(module, cmd_name)
+        # A verb that is a word of the language is named with a line behind it.
+        command: click.Command = getattr(module, cmd_name + "_" * iskeyword(cmd_name))
         return command if self.arm is None else self.arm(command)
 
     def resolve_command(

@@ -7,6 +7,7 @@ homi-protocol(7) lists verbs, fields and answers.
 from homi.callers import Caller
 from homi.clock import Clock
 from homi.doors.answers import Doer, Reply
+from homi.doors.importing import Importing
 from homi.doors.naming import Naming
 from homi.doors.office import Office
 from homi.doors.posting import Posting
@@ -30,6 +31,7 @@ class Verbs:
             Hello: _again,
             **self._posting.doers(),
             **Naming(office, rights, clock).doers(),
+            **Importing(office, rights).doers(),
             **Readmission(office, rights).doers(),
             **Queueing(office, rights).doers(),
             **Views(office, rights).doers(),

@@ -140,8 +140,14 @@ class Mailbox:
     def arrived(
         self, seq: int, offset: int, length: int, head: Msg, via: Via, at: str
     ) -> Item:
-        """Take note of a line the inbox now holds; its Item, at STORED."""
+        """Take note of a line the inbox now holds; its Item, at STORED.
+
+        One imported as finished is never pending.
+        """
         item = Item(seq, offset, length, head, via, at)
+        if via.was is not None and via.was.rung in FINISHED:
+            self.remember(seq, head.id, via.was.rung)
+            return item
         self.pending[seq] = item
         self.pending_bytes += length
         self.last_seq = seq

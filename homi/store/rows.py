@@ -174,6 +174,8 @@ class Row:
         row.reason = row.until = row.session = None
         row.taken = row.repeat = False
         row.pending = True
+        if of.via.was is not None and of.via.was.rung in FINISHED:
+            row.rung, row.pending = of.via.was.rung, False
         return row
 
     @classmethod

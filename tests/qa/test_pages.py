@@ -14,9 +14,11 @@ import pytest
 from homi import config, envelope, errors, reports, requests
 from homi.cli import main
 from homi.cli.config import Fact
+from homi.cli.importing import Count
 from homi.cli.shape import Shape
 from homi.cli.status import Seen
 from homi.mail import Message
+from homi.mail.past import Exported
 from homi.peers.probe import Probe
 from homi.store.pickup import Spooled
 from homi.store.refusals import Entry
@@ -32,8 +34,8 @@ OF_VERB = {
     **dict.fromkeys(
         ("inbox", "read", "ack", "wait", "thread", "search", "trace"), "homi-inbox.1"
     ),
-    **dict.fromkeys(("queue", "quarantine"), "homi-queue.1"),
     **dict.fromkeys(("config", "completion"), "homi.1"),
+    **dict.fromkeys(("queue", "quarantine", "export", "import"), "homi-queue.1"),
 }
 
 
@@ -181,6 +183,12 @@ def test_each_verb_and_field_of_the_protocol_is_described() -> None:
     assert marked(parts["legs"], "Va") == legs
     readmitted = {"do", "ids", "rows", *reports.ReadmittedRow.__struct_fields__}
     assert marked(parts["quarantine"], "Va") == readmitted
+    imported = {
+        *requests.Past.__struct_fields__,
+        *reports.ImportedRow.__struct_fields__,
+    }
+    imported |= {"name", "letters", "rows"}
+    assert marked(parts["import"], "Va") == imported
     assert marked(parts["order"], "Va") == rows_of_order | {"do", "letters", "name"}
     queue = {"rows", *reports.QueueRow.__struct_fields__}
     assert marked(parts["queue"], "Va") == queue
@@ -230,7 +238,7 @@ def test_each_field_of_a_message_is_described() -> None:
 @pytest.mark.parametrize(
     ("title", "kinds"),
     [
-        ("An inbox line", (envelope.Envelope, envelope.Via)),
+        ("An inbox line", (envelope.Envelope, envelope.Via, envelope.Was)),
         ("A ledger line", (envelope.LedgerLine, envelope.SessionRef)),
         ("Pickup", (Spooled,)),
     ],
@@ -260,6 +268,10 @@ def test_each_field_of_an_order_and_of_a_shape_is_described() -> None:
     rows = {*Entry.__struct_encode_fields__, *reports.ReadmittedRow.__struct_fields__}
     of_entry = section(page("homi-queue.1"), "The quarantine")
     assert marked(of_entry, "Va") == rows | {"data", "base64"}
+    of_line = section(page("homi-queue.1"), "Export")
+    assert items(of_line, "Va") == set(Exported.__struct_encode_fields__)
+    of_import = section(page("homi-queue.1"), "Import")
+    assert marked(of_import, "Va") == {*Count.__struct_fields__, "via.was"}
 
 
 def test_each_setting_is_described() -> None:

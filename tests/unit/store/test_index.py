@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from homi.address import Name
-from homi.envelope import Envelope, Kind, Msg, Reason, Rung, Via, encode
+from homi.envelope import Envelope, Kind, Msg, Reason, Rung, Via, Was, encode
 from homi.errors import StorageFailed, Usage
 from homi.store.index import Entry, Index, Query
 from homi.store.reading import load
@@ -371,3 +371,18 @@ def test_a_line_is_read_at_its_place_or_not_at_all(tmp_path: Path) -> None:
         (folder / "inbox.jsonl").write_bytes(envelope(2) + envelope(1))
         with pytest.raises(StorageFailed):
             index.line(first)
+
+
+def test_what_was_imported_as_finished_is_finished(tmp_path: Path) -> None:
+    """As a mailbox sees it, which is read from the same line."""
+    for seq, rung in ((1, Rung.SEEN), (2, Rung.OFFERED)):
+        msg = encode(Msg(id=message(seq), from_="bob", to="ada", text="x"))
+        via = Via(door="import", was=Was(at=AT, rung=rung, via={"door": "peer"}))
+        one = Envelope(v=1, seq=seq, at=AT, to="ada", via=via, msg=msgspec.Raw(msg))
+        add(tmp_path, encode(one) + b"\n")
+    found = known(tmp_path)
+    assert [(e.seq, e.rung, e.pending) for e in found] == [
+        (1, Rung.SEEN, False),
+        (2, Rung.STORED, True),
+    ]
+    assert list(load(str(tmp_path), NAME).mailbox.pending) == [2]

@@ -3,7 +3,7 @@
 import pytest
 
 from homi.address import Name
-from homi.envelope import Msg, Reason, Rung, Via
+from homi.envelope import Msg, Reason, Rung, Via, Was
 from homi.errors import NoInput, StorageFailed
 from homi.store.mailbox import FINISHED_KEPT, Mailbox, stamp
 from tests.unit.store.lines_kit import ADA, AT, BOB, envelope, line, message
@@ -200,3 +200,14 @@ def test_read_refuses_another_envelope_at_the_place() -> None:
 def test_stamp_reads_the_postmark() -> None:
     """The tail of a line starts with its time."""
     assert stamp(b'"at":"2026-11-29T22:30:00.123Z","to":"ada"}') == AT
+
+
+def test_what_was_finished_elsewhere_is_finished_from_its_arrival() -> None:
+    """No moment in which it could be handed over; the control: one that was not."""
+    box = mailbox()
+    for seq, rung in ((1, Rung.SEEN), (2, Rung.HELD), (3, Rung.DROPPED)):
+        via = Via(door="import", was=Was(at=AT, rung=rung))
+        box.arrived(seq, 0, 9, head(seq), via, AT)
+    assert list(box.pending) == [2]
+    assert [box.rung_of(message(n)) for n in (1, 2, 3)] == ["seen", "stored", "dropped"]
+    assert (box.last_seq, box.pending_bytes) == (3, 9)

@@ -1,0 +1,72 @@
+"""SIGKILL of the daemon in the middle of an import, which is then done once more.
+
+Each message is there once, what was finished was never pending, and what is exported
+again is what was imported.
+"""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from homi.ids import shape
+from tests.standin.place import PATIENCE, Place, homi_command, until
+
+COUNT = 3000
+
+
+@pytest.fixture
+def place() -> Iterator[Place]:
+    """A private machine."""
+    with Place() as made:
+        yield made
+
+
+def exported(path: Path) -> bytes:
+    """Lines of an export: every third message is pending."""
+    lines = []
+    for number in range(1, COUNT + 1):
+        rung = "seen" if number % 3 else "offered"
+        msg = {"id": shape(number), "from": "bob", "to": "x", "text": f"text {number}"}
+        at = "2025-11-30T10:00:00.000Z"
+        line = {"v": 1, "at": at, "to": "x", "from": "", "rung": rung, "reason": None}
+        line |= {"changed": at, "via": {"door": "peer", "uid": 7}, "msg": msg}
+        lines.append(json.dumps(line, separators=(",", ":")) + "\n")
+    data = "".join(lines).encode()
+    path.write_bytes(data)
+    return data
+
+
+def test_an_import_that_was_cut_off_is_finished_by_another(place: Place) -> None:
+    """And nobody is handed what was finished, in whatever moment the daemon dies."""
+    place.start()
+    place.ok("claim", "ada")
+    wanted = exported(place.work / "a.jsonl")
+    inbox = place.state / "mail" / "ada" / "inbox.jsonl"
+    first = subprocess.Popen(
+        [*homi_command(), "import", "ada", "a.jsonl"],
+        env=place.env(),
+        cwd=place.work,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    until(lambda: inbox.exists() and inbox.stat().st_size > 100_000, "it has begun")
+    place.kill()
+    first.communicate(timeout=PATIENCE)
+    assert first.returncode == 69
+    stored = len(place.lines("ada"))
+    assert 0 < stored < COUNT
+    place.start()
+    done = json.loads(place.ok("import", "--json", "ada", "a.jsonl"))
+    known = done["known"]
+    assert (done["stored"], done["bad"]) == (COUNT - known, 0)
+    assert known >= stored
+    assert place.ok("export", "ada").encode() == wanted
+    session = place.session("ada")
+    offered = shape(3)
+    place.reached("ada", offered, "offered")
+    given = {line["id"] for line in place.lines("ada", "ledger")}
+    assert given <= {shape(number) for number in range(3, COUNT + 1, 3)}
+    assert session.pid
