@@ -26,7 +26,7 @@ from tests.standin.place import Place, homi_command
 
 SECONDS = 3.0  # of load
 RATE = 250  # samples a second
-SHOWN = 8
+SHOWN = 6
 
 Warm = Callable[[Machine], None]
 Run = Callable[[Machine], Load]
@@ -143,9 +143,10 @@ def _sampled(path: Path, span: float) -> list[str]:
     own: Counter[str] = Counter()
     for line in path.read_text().splitlines():
         stack, _, count = line.rpartition(" ")
-        function, _, rest = stack.rpartition(";")[2].rpartition(" (")
+        frame = stack.rpartition(";")[2]
+        function, _, rest = frame.rpartition(" (") if " (" in frame else (frame, "", "")
         file = rest.rstrip(")").partition(":")[0]
-        own[f"{_short(file)} {function}"] += int(count)
+        own[f"{_short(file)} {function}".strip()] += int(count)
     total = sum(own.values()) or 1
     busy = f"py-spy: at work {100 * total / (span * RATE):.0f} % of {span:.1f} s; in"
     return [busy, *_shares(own)]

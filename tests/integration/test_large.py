@@ -12,8 +12,6 @@ from tests.standin.verbs import BIG, Asked
 MESSAGES, FEW, PENDING, NAMES = 20_000, 500, 400, 40
 # A verb may read a page more here and there; what holds a mailbox in memory takes tens.
 GROWTH_KIB = 8 << 10
-# These read mailboxes whole, so far.
-GROW = {("queue",), ("ls",), ("status",)}
 
 
 def _asked() -> Iterator[ParameterSet]:
@@ -21,8 +19,7 @@ def _asked() -> Iterator[ParameterSet]:
     both = zip(verbs.asked(MESSAGES), verbs.asked(FEW), strict=True)
     for line, fewer in both:
         if verbs.known(line.argv):
-            marks = [pytest.mark.xfail(strict=False)] if line.argv in GROW else []
-            yield pytest.param(line, fewer, id=line.label, marks=marks)
+            yield pytest.param(line, fewer, id=line.label)
 
 
 @pytest.fixture(scope="module", params=["running", "dead"])

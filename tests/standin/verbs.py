@@ -13,6 +13,7 @@ from typing import NamedTuple
 import click
 
 from homi.cli import main
+from homi.errors import Usage
 from tests.standin import journals
 from tests.standin.place import Place, homi_command
 
@@ -30,7 +31,7 @@ class Asked(NamedTuple):
     @property
     def label(self) -> str:
         """As a person would type it."""
-        shown = " ".join(word if len(word) < 20 else word[-12:] for word in self.argv)
+        shown = " ".join(w if len(w) < 20 else f"...{w[-12:]}" for w in self.argv)
         return f"{shown} | head" if self.head else shown
 
 
@@ -97,15 +98,19 @@ def asked(messages: int) -> list[Asked]:
 
 def known(argv: tuple[str, ...]) -> bool:
     """Whether homi has this verb, these options and room for these operands."""
-    command: click.Command | None = main.homi
+    command: click.Command = main.homi
     left = list(argv)
     while left and isinstance(command, click.Group):
-        command = command.get_command(click.Context(command), left.pop(0))
-    if command is None:
+        found = command.get_command(click.Context(command), left[0])
+        if found is None:
+            break  # an option or an operand of the group itself
+        command = found
+        del left[0]
+    if command is main.homi:
         return False
     try:
         command.make_context("homi", left)
-    except click.UsageError:
+    except (click.UsageError, Usage):
         return False
     return True
 
