@@ -164,6 +164,7 @@ class Daemon:
         watchers = self._office.watchers
         self._owners.subscribe(self._courier.on_owner)
         self._sessions.subscribe(self._courier.on_session)
+        self._names.subscribe(lambda name, _claim: self._courier.on_name(name))
         self._postmaster.subscribe(self._courier.hint)
         self._postmaster.subscribe(lambda name, _item: watchers.moved(name))
         self._postmaster.on_answered(self._moved)

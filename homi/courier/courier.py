@@ -17,7 +17,7 @@ from homi.courier.drain import Drain
 from homi.courier.hands import Hands, Living
 from homi.courier.ledger import Ledger, Watcher
 from homi.courier.means import Means, Owning, Tell
-from homi.courier.offering import Offering, ReplySocket
+from homi.courier.offering import Offering, ReplySocket, SettingsOf
 from homi.courier.orders import Job
 from homi.courier.outlook import Outlook, outlook
 from homi.courier.pace import Process
@@ -69,7 +69,7 @@ class Courier:
         tell: Tell,
         accept: Accept,
         *,
-        settings: Callable[[Name], Settings] = lambda _name: DEFAULTS,
+        settings: SettingsOf = lambda _name: DEFAULTS,
         is_alive: Callable[[int, str], bool] = alive,
     ) -> None:
         """tell(item, its mailbox, step, text) sends a notice to the item's sender;
@@ -87,7 +87,7 @@ class Courier:
             store, sessions, witness, is_alive, self._spawn, self._read_out, clock
         )
         self._offering = Offering(
-            store, legs, witness, reply_socket, self._hands, clock
+            store, legs, witness, reply_socket, self._hands, clock, settings
         )
         self._ledger = Ledger(store, clock)
         self._owners = owners
@@ -152,6 +152,10 @@ class Courier:
 
     def on_owner(self, name: Name, old: Session | None, new: Session | None) -> None:
         """Another session has the name, or none."""
+        self._wake(self._open(name))
+
+    def on_name(self, name: Name) -> None:
+        """What was chosen for the name may be another."""
         self._wake(self._open(name))
 
     def on_session(self, old: Session | None, new: Session | None) -> None:
@@ -219,7 +223,8 @@ class Courier:
             return Rung.HELD, Reason.NO_OWNER, None
         wait = drain.lanes.stopped(item.sender)
         if wait is not None and wait.reason is not None:
-            return Rung.DEFERRED, wait.reason, wait.until
+            quiet = wait.reason is Reason.OPERATOR
+            return Rung.HELD if quiet else Rung.DEFERRED, wait.reason, wait.until
         if item.rung in (Rung.DEFERRED, Rung.HELD):
             return item.rung, item.reason, item.until
         return Rung.STORED, None, None

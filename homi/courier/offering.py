@@ -15,12 +15,13 @@ from homi.address import Name
 from homi.clock import Clock
 from homi.courier.hands import Hands
 from homi.courier.moves import RETRY_MAX, Moment, Move, of_outcome
-from homi.courier.pace import Key, Pace, Process
+from homi.courier.pace import Key, Paces, Process
 from homi.courier.rules import Wait, process_of
 from homi.envelope import Reason, Rung, SessionRef, decode_msg
 from homi.errors import StorageFailed
 from homi.legs.base import Deferred, Held, Leg, Letter, Offered, Outcome, Witness
 from homi.sessions import Session
+from homi.settings import Settings
 from homi.store.base import Store
 from homi.store.mailbox import Item
 
@@ -33,6 +34,7 @@ UNREADABLE_RETRY = 60.0  # s: a line that cannot be read now may be mended
 
 # The sender's address, the session -> the tag's socket, the line's socket.
 ReplySocket = Callable[[str, Session], tuple[str, str]]
+SettingsOf = Callable[[Name], Settings]
 
 
 _ENDLESS = Deferred(Reason.UNREACHABLE, OFFER_LIMIT, unclear=True)
@@ -80,15 +82,18 @@ class Offering:
         reply_socket: ReplySocket,
         hands: Hands,
         clock: Clock,
+        settings: SettingsOf,
     ) -> None:
-        """The first of legs that serves a session is the one that is used."""
+        """The first of legs that serves a session is the one that is used; settings
+        tells what a name chose among them."""
+        self._settings = settings
         self._store = store
         self._legs = legs
         self._witness = witness
         self._reply_socket = reply_socket
         self._hands = hands
         self._clock = clock
-        self._pace = Pace()
+        self._paces = Paces()
         self._silent: dict[Process, tuple[int, float]] = {}  # failures, next try
         self._tries: dict[tuple[Name, int], int] = {}
         self._said_no: dict[tuple[Name, int], Session] = {}
@@ -101,7 +106,10 @@ class Offering:
 
         again: it goes out although the conversation may hold it.
         """
-        leg = next((leg for leg in self._legs if leg.serves(session)), None)
+        chosen = self._settings(name)
+        if (quiet := chosen.quiet_until(self._clock.wall())) is not None:
+            return NotReady(Wait(Reason.OPERATOR, quiet, lane=True), Scope.SESSION)
+        leg = self._leg(session, chosen)
         if leg is None:
             return _not_ready(Scope.SESSION, Reason.UNREACHABLE)
         process, now = process_of(session.ref), self._clock.monotonic()
@@ -114,7 +122,8 @@ class Offering:
         if letter is None:
             return self._later(Scope.LETTER, Reason.DISK, UNREADABLE_RETRY)
         key = self._key(item, session, letter)
-        wait = self._pace.wait(key, (item.id, repeat), now)
+        self._paces.choose(name, *chosen.pace)
+        wait = self._paces.wait(name, key, (item.id, repeat), now)
         if wait > 0.0:
             return self._later(Scope.LANE, Reason.PACED, wait)
         return Ready(
@@ -133,7 +142,8 @@ class Offering:
         self._hands.give(session, letter.place, item.id)
         self._witness.watch(session, letter)
         now = self._clock.monotonic()
-        self._pace.spend(ready.key, (item.id, letter.repeat), now)
+        content = (item.id, letter.repeat)
+        self._paces.spend(letter.place, ready.key, content, now)
         outcome: Outcome = _ENDLESS
         try:
             async with asyncio.timeout(OFFER_LIMIT):
@@ -145,7 +155,7 @@ class Offering:
         elif isinstance(outcome, Deferred) and outcome.unclear:
             self._hands.wonder(session, item.id)
         else:
-            self._pace.unsent(ready.key)
+            self._paces.unsent(letter.place, ready.key)
         moment = self._remember((letter.place, item.seq), session, outcome)
         move = of_outcome(outcome, session.ref, ready.leg.name, moment)
         return msgspec.structs.replace(move, repeat=letter.repeat)
@@ -178,7 +188,7 @@ class Offering:
         if session is not None:
             address = _address(item)
             key = _key_of(self._reply_socket(address, session), item, session)
-            self._pace.empty(key, self._clock.monotonic())
+            self._paces.empty(key, self._clock.monotonic())
 
     def unchanged(self, name: Name, seq: int, owner: Session | None) -> bool:
         """Whether the owner's record is what it was when it could not take it."""
@@ -209,7 +219,14 @@ class Offering:
     def forget_process(self, process: Process) -> None:
         """The process is gone."""
         self._silent.pop(process, None)
-        self._pace.forget(process)
+        self._paces.forget(process)
+
+    def _leg(self, session: Session, chosen: Settings) -> Leg | None:
+        """The leg to use: the safest, or the first of those that were chosen."""
+        legs = self._legs
+        if chosen.legs:
+            legs = [leg for name in chosen.legs for leg in legs if leg.name == name]
+        return next((leg for leg in legs if leg.serves(session)), None)
 
     def _there_already(
         self, name: Name, letter: Letter, session: Session, leg: str | None

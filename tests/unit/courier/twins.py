@@ -276,6 +276,7 @@ class World:
         self.slot = slot(self) if slot else Slot()
         self.refuses = False  # the postmaster takes nothing
         self.digest_from: int | None = None  # no digests, where a test wants none
+        self.settings: dict[Name, Settings] = {}
         self.told: list[tuple[MessageId, Name, str, str]] = []
         self.lines: list[tuple[Name, LedgerLine]] = []
         self.courier = self._hire()
@@ -296,7 +297,9 @@ class World:
                 (item.id, name, step, text)
             ),
             self._accept,
-            settings=lambda _name: Settings(digest=self.digest_from),
+            settings=lambda name: self.settings.get(
+                name, Settings(digest=self.digest_from)
+            ),
             is_alive=self.town.alive,
         )
         courier.subscribe(lambda name, _item, line: self.lines.append((name, line)))
