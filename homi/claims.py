@@ -27,11 +27,36 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     cwd: str | None = None  # real path: only a session in it or below may own
     bound: SessionRef | None = None  # taken by a person for that session
     settings: dict[str, object] = {}  # as homi.settings reads them
+    front: bool = False  # its record stays listed; the session goes by another name
 
     @property
     def built_in(self) -> bool:
         """owner or postmaster: a mailbox and a socket, never a record or an owner."""
         return self.name in BUILT_IN
+
+
+class Alias(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A name without a mailbox: what comes for it is for another address."""
+
+    name: Name
+    to: str  # the address as it was given
+    number: int  # of its socket and record
+    generation: int = 1
+    at: str = ""  # RFC 3339: when it was made
+    session_id: str = ""  # UUID its planted record carries; belongs to no session
+
+    @property
+    def built_in(self) -> bool:
+        """Nobody's name is built in as an alias."""
+        return False
+
+    @property
+    def cwd(self) -> str | None:
+        """No folder: it belongs to no session."""
+        return None
+
+
+Listed = Claim | Alias  # what has a number, a socket and a record
 
 
 class Released(msgspec.Struct, frozen=True):
@@ -41,7 +66,7 @@ class Released(msgspec.Struct, frozen=True):
     generation: int
 
 
-class Desk(msgspec.Struct, frozen=True):
+class DeskEntry(msgspec.Struct, frozen=True):
     """A number that stands for a sender without a claimed name."""
 
     address: str
@@ -53,16 +78,19 @@ class State(msgspec.Struct, kw_only=True):
 
     instance: str
     claims: dict[str, Claim] = {}
+    aliases: dict[str, Alias] = {}
     released: dict[str, Released] = {}
-    desk: dict[str, Desk] = {}  # by number; JSON has no other keys than text
+    desk: dict[str, DeskEntry] = {}  # by number; JSON has no other keys than text
 
     def __post_init__(self) -> None:
         """ValueError for numbers and names that cannot be: of two names on one
         socket, one would get the other's mail."""
-        for key, claim in self.claims.items():
-            if key != claim.name or not grammar.is_name(key):
-                raise ValueError("a claim is not under its name")
-        numbers = [claim.number for claim in self.claims.values()]
+        listed: list[tuple[str, Listed]] = [*self.claims.items()]
+        listed += self.aliases.items()
+        for key, each in listed:
+            if key != each.name or not grammar.is_name(key):
+                raise ValueError("a claim or an alias is not under its name")
+        numbers = [each.number for _key, each in listed]
         numbers += [entry.number for entry in self.released.values()]
         numbers += [int(number) for number in self.desk]
         if len(set(numbers)) < len(numbers):

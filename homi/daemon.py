@@ -126,7 +126,7 @@ class Daemon:
         self._sessions = sessions = Sessions(folders, clock)
         self._owners = owners = Owners(names, sessions)
         self._postmaster = postmaster = Postmaster(
-            store, names, owners, sessions, quarantine, clock, settings
+            store, names, owners, quarantine, clock, settings
         )
         self._peer = PeerDoor(
             names,

@@ -13,18 +13,19 @@ import msgspec
 
 from homi import address as grammar
 from homi import settings
-from homi.address import OWNER, POSTMASTER, Name
-from homi.claims import NUMBER_HIGH, NUMBER_LOW, Claim, Desk, Released, State
+from homi.address import OWNER, POSTMASTER, Address, Name
+from homi.aliases import Aliases
+from homi.claims import NUMBER_HIGH, NUMBER_LOW, Alias, Claim, Released, State
 from homi.clock import rfc3339
-from homi.config import DESK_NUMBERS
+from homi.desk import Desk, DeskSubscriber
 from homi.envelope import SessionRef
-from homi.errors import NoInput, NoSuchName, Usage
+from homi.errors import CannotCreate, NoInput, NoSuchName, Usage
+from homi.routing import FRONT_MAX, fronted_by, live_name
 from homi.settings import Settings
 from homi.store.lines import Finding
 from homi.store.state import StateFile
 
 Subscriber = Callable[[Name, Claim | None], None]
-DeskSubscriber = Callable[[int, str | None], None]
 
 
 class Names:
@@ -37,12 +38,13 @@ class Names:
         self.findings: list[Finding] = findings
         self._file = file
         self._subscribers: list[Subscriber] = []
-        self._desk_subscribers: list[DeskSubscriber] = []
         self._state = found or State(instance=secrets.token_hex(8))
-        self._desk: dict[int, str] = {}
-        self._used: dict[int, float] = {}
-        self._desk_of: dict[str, int] = {}
-        self._index_desk()
+        self._desk = Desk(
+            self._state.desk, self._number, lambda desk: self._save(desk=desk)
+        )
+        self.aliases = Aliases(
+            self._state.aliases, self._number, lambda every: self._save(aliases=every)
+        )
         missing = [n for n in (OWNER, POSTMASTER) if n not in self._state.claims]
         if missing or found is None:
             claims = dict(self._state.claims)
@@ -88,12 +90,14 @@ class Names:
         """Make name ours; False: it was already, and a cwd given now counts from now.
 
         now is wall seconds.  Usage (64) for a bad or reserved name, NoInput (66) when
-        cwd is no folder.
+        cwd is no folder, CannotCreate (73) for what is called so behind a fronted name.
+        An alias of that name stays; the claim stands before it.
         """
         wanted = grammar.parse_claimable(name)
         folder = None if cwd is None else _real_folder(cwd)
         claim = self.get(wanted)
         if claim is None:
+            self._not_behind(wanted)
             claim = self._mint(wanted, now, folder)
             self._put(claim)
             return claim, True
@@ -117,6 +121,58 @@ class Names:
         self._save(claims=claims, released=released)
         self._tell(claim.name, None)
         return claim
+
+    def front(self, name: str, *, on: bool) -> Claim:
+        """Keep whether the name stays listed while a session has it.  Usage (64) for
+        a built-in or a name too long, CannotCreate (73) where a session behind it
+        could not be told from another name."""
+        claim = self.require(name)
+        if claim.built_in:
+            raise Usage(f"{claim.name} belongs to no session")
+        if on and len(claim.name) > FRONT_MAX:
+            raise Usage(
+                f"{claim.name} has {len(claim.name)} characters, a name in front has"
+                f" at most {FRONT_MAX}",
+                hint="its session is called NAME-live, which must be a name too",
+            )
+        behind = live_name(claim.name, 1)
+        if on and (self.get(behind) or self.aliases.get(behind)):
+            raise CannotCreate(
+                f"{behind} is a name of its own here",
+                hint=f"the session of {claim.name} would be called so:"
+                f" homi release {behind}, or homi alias rm {behind}",
+            )
+        if on != claim.front:
+            claim = msgspec.structs.replace(claim, front=on)
+            self._put(claim)
+        return claim
+
+    def fronted(self, name: Name) -> bool:
+        """Whether the name is claimed and its sessions go by another."""
+        claim = self._state.claims.get(name)
+        return claim is not None and claim.front
+
+    def front_of(self, name: Name) -> Name | None:
+        """The fronted name whose sessions are called so; None: there is none."""
+        front = fronted_by(name)
+        if front is None or name in self._state.claims or not self.fronted(front):
+            return None
+        return front
+
+    def add_alias(self, name: str, to: Address, now: float) -> tuple[Alias, str]:
+        """Let name lead to that address; with it where it led before, if anywhere.
+
+        now is wall seconds.  Usage (64) for a bad name or a circle, CannotCreate (73)
+        where name is claimed.
+        """
+        wanted = grammar.parse_claimable(name)
+        if self.get(wanted) is not None:
+            raise CannotCreate(
+                f"{wanted} is claimed, so it cannot be an alias",
+                hint=f"homi release {wanted} first",
+            )
+        self._not_behind(wanted)
+        return self.aliases.add(wanted, to, now)
 
     def bind(self, name: str, ref: SessionRef | None) -> Claim:
         """Keep which session a person gave the name to; Usage (64) for a built-in."""
@@ -149,21 +205,12 @@ class Names:
         return claim
 
     def desk(self, address: str, now: float) -> int:
-        """The desk number that stands for a sender's address; now is wall seconds.
-
-        Allotted once and saved; beyond 1,024 the least recently used is retired and
-        its number never used again.  Of a use alone only the memory is kept until
-        the next save: an outdated order costs an old number, never a wrong one.
-        """
-        number = self._desk_of.get(address)
-        if number is None:
-            return self._allot(address, now)
-        self._used[number] = now
-        return number
+        """The desk number that stands for a sender's address (Desk.number)."""
+        return self._desk.number(address, now)
 
     def desk_numbers(self) -> dict[int, str]:
         """Every desk number in use with its address."""
-        return dict(self._desk)
+        return self._desk.all()
 
     def subscribe(self, callback: Subscriber) -> None:
         """Call back after each claim, change or release (None), in order."""
@@ -171,30 +218,7 @@ class Names:
 
     def subscribe_desk(self, callback: DeskSubscriber) -> None:
         """Call back after a desk number was allotted, or retired (None)."""
-        self._desk_subscribers.append(callback)
-
-    def _allot(self, address: str, now: float) -> int:
-        """A new desk number, and the retirement that makes room for it."""
-        number = self._number()
-        oldest_first = sorted(self._used, key=self._used.__getitem__)
-        retired = oldest_first[: max(0, len(oldest_first) + 1 - DESK_NUMBERS)]
-        desk = {str(n): Desk(a, self._used[n]) for n, a in self._desk.items()}
-        desk[str(number)] = Desk(address, now)
-        for gone in retired:
-            del desk[str(gone)]
-        self._save(desk=desk)
-        self._index_desk()
-        for gone in retired:
-            self._tell_desk(gone, None)
-        self._tell_desk(number, address)
-        return number
-
-    def _index_desk(self) -> None:
-        """Let the look-ups follow what is saved."""
-        entries = [(int(n), entry) for n, entry in self._state.desk.items()]
-        self._desk = {n: entry.address for n, entry in entries}
-        self._used = {n: entry.used for n, entry in entries}
-        self._desk_of = {entry.address: n for n, entry in entries}
+        self._desk.subscribe(callback)
 
     def _mint(self, name: Name, now: float, cwd: str | None) -> Claim:
         """A claim that was not there; number and generation go on from a released."""
@@ -213,12 +237,22 @@ class Names:
         in 10**11 only, so no list of those is kept."""
         state = self._state
         taken = {claim.number for claim in state.claims.values()}
+        taken.update(alias.number for alias in state.aliases.values())
         taken.update(entry.number for entry in state.released.values())
-        taken.update(self._desk)
+        taken.update(int(number) for number in state.desk)
         while True:
             number = NUMBER_LOW + secrets.randbelow(NUMBER_HIGH - NUMBER_LOW)
             if number not in taken:
                 return number
+
+    def _not_behind(self, name: Name) -> None:
+        """73 for what sessions behind a fronted name are called."""
+        front = self.front_of(name)
+        if front is not None:
+            raise CannotCreate(
+                f"{name} is what the session behind {front} is called",
+                hint=f"homi claim --no-front {front} first",
+            )
 
     def _put(self, claim: Claim) -> None:
         """Save one claim and tell it; a released one of that name ends."""
@@ -239,11 +273,6 @@ class Names:
         """Tell every subscriber, in order of subscription."""
         for callback in self._subscribers:
             callback(name, claim)
-
-    def _tell_desk(self, number: int, address: str | None) -> None:
-        """Tell every desk subscriber, in order of subscription."""
-        for callback in self._desk_subscribers:
-            callback(number, address)
 
 
 def _real_folder(cwd: str) -> str:

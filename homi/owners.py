@@ -7,11 +7,12 @@ sessions, save who was first.  homi-address(7) states the rule.
 import os
 from collections.abc import Callable
 
-from homi.address import Name
+from homi.address import Device, Name
 from homi.claims import Claim
 from homi.envelope import SessionRef
 from homi.errors import NoInput
 from homi.names import Names
+from homi.routing import Facts
 from homi.sessions import Session, Sessions
 
 Subscriber = Callable[[Name, Session | None, Session | None], None]
@@ -53,6 +54,23 @@ class Owners:
         if owner is not None:
             fit.add(owner.pid)
         return [s for s in self._sessions.by_address(name) if s.pid not in fit]
+
+    def facts(self, device: Device) -> Facts:
+        """What an address is resolved by, asked anew at each question."""
+        return Facts(
+            device=device,
+            claimed=lambda name: self._names.get(name) is not None,
+            fronted=self._names.fronted,
+            live=lambda name: bool(self._sessions.by_address(name)),
+            alias=self._names.aliases.leads_to,
+            known=self._known,
+        )
+
+    def _known(self) -> list[str]:
+        """Every name somebody may have meant."""
+        live = [s.address for s in self._sessions.live.values() if s.address]
+        aliases = [alias.name for alias in self._names.aliases.all()]
+        return [*(claim.name for claim in self._names.all()), *aliases, *live]
 
     def names_of(self, ref: SessionRef) -> list[Name]:
         """The claimed names that session owns, by name."""

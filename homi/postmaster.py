@@ -14,8 +14,6 @@ from homi import gate, ids
 from homi.address import (
     OWNER,
     POSTMASTER,
-    Address,
-    Device,
     Name,
     parse_address,
     show,
@@ -38,7 +36,6 @@ from homi.errors import BadMessage, HomiError
 from homi.names import Names
 from homi.owners import Owners
 from homi.routing import resolve
-from homi.sessions import Sessions
 from homi.store.base import Kept, Mail, Store
 from homi.store.mailbox import Item
 from homi.store.quarantine import Quarantine
@@ -100,7 +97,6 @@ class Postmaster:
         store: Store,
         names: Names,
         owners: Owners,
-        sessions: Sessions,
         quarantine: Quarantine,
         clock: Clock,
         config: Config,
@@ -108,11 +104,10 @@ class Postmaster:
         """Nothing is read or written before the first accept."""
         self._store = store
         self._names = names
-        self._owners = owners
-        self._sessions = sessions
         self.quarantine = quarantine
         self._clock = clock
         self._device = config.device_name()
+        self._facts = owners.facts(self._device)
         self._reserve = config.reserve << 20
         self._hints: list[Callable[[Name, Item], None]] = []
         self._answers: list[Callable[[Name, LedgerLine], None]] = []
@@ -223,10 +218,13 @@ class Postmaster:
     def holds(self, head: Msg, msg: bytes) -> bool | None:
         """Whether the mailbox of head.to holds these very bytes under that id already,
         whoever brought them; None: it had something of that id and is done with it."""
-        claim = self._names.get(head.to)
-        if claim is None:
+        try:
+            found, place = resolve(parse_address(head.to), self._facts)
+        except HomiError:
             return False
-        box = self._store.mailbox(claim.name)
+        if found == "unclaimed":
+            return False
+        box = self._store.mailbox(place)
         item = box.find(head.id)
         if item is None:
             return None if box.seq_of(head.id) is not None else False
@@ -240,25 +238,14 @@ class Postmaster:
     def _place(self, to: str) -> Name:
         """The mailbox of an address; a live session's name is claimed by its mail."""
         address = parse_address(to)
-        found, name = resolve(
-            Address(address.name, address.device),
-            Device(self._device),
-            lambda name: self._names.get(name) is not None,
-            lambda name: bool(self._sessions.by_address(name)),
-            self._known(),
-        )
+        found, name = resolve(address, self._facts)
         if found == "unclaimed":
             self._names.claim(name, None, self._clock.wall())
             log.info("%s claimed by its first mail", name)
-        self._places[to] = name
+        if name == address.name:
+            # What an alias leads to may change with who lives.
+            self._places[to] = name
         return name
-
-    def _known(self) -> list[str]:
-        """Every name an unknown one may have meant."""
-        live = [s.address for s in self._sessions.live.values() if s.address]
-        return [claim.name for claim in self._names.all()] + [
-            str(name) for name in live
-        ]
 
     def _no_room(self, place: Name, length: int) -> HomiError | None:
         """Why place takes nothing of this length now; None when it does."""

@@ -1,37 +1,121 @@
 """Where an address leads: pure, over facts that are handed in.
 
-Owns the order in which a bare name is looked up; homi-address(7) states it.
+Owns the order in which a bare name is looked up, and how far aliases are followed;
+homi-address(7) states both.
 """
 
+import re
 from collections.abc import Callable, Iterable
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from homi.address import BUILT_IN, Address, Device, Name, nearest
-from homi.errors import NoSuchDevice, NoSuchName
+from homi.address import (
+    BUILT_IN,
+    MAX_NAME,
+    Address,
+    Device,
+    Name,
+    nearest,
+    parse_address,
+)
+from homi.errors import NoSuchDevice, NoSuchName, Usage
 
+ALIASES_MAX = 8  # followed one after another: a longer chain is a mistake
 # A mailbox here, or a live session's name that becomes one with this mail.
 Place = tuple[Literal["mailbox", "unclaimed"], Name]
 
+_BEHIND = re.compile(r"(.+)-live(?:-[1-9][0-9]?)?", re.ASCII)
+FRONT_MAX = MAX_NAME - len("-live-99")  # of a name with room for what comes behind it
 
-def resolve(
-    address: Address,
-    device: Device,
-    claimed: Callable[[Name], bool],
-    live: Callable[[Name], bool],
-    known: Iterable[str],
-) -> Place:
+
+class Facts(NamedTuple):
+    """What is known of the names of one device."""
+
+    device: Device
+    claimed: Callable[[Name], bool]
+    fronted: Callable[[Name], bool]  # claimed, and its sessions go by another name
+    live: Callable[[Name], bool]  # a live session has that name
+    alias: Callable[[Name], str | None]  # the address it leads to
+    known: Callable[[], Iterable[str]]  # every name an unknown one may have meant
+
+
+def resolve(address: Address, facts: Facts) -> Place:
     """The place of an address; NoSuchName (67) or NoSuchDevice (68) with a hint."""
-    if address.device is not None and address.device not in (device, "self"):
+    first = address.name
+    followed: list[Name] = []
+    while True:
+        check_device(address, facts.device)
+        name = address.name
+        if name in BUILT_IN or facts.claimed(name):
+            return "mailbox", name
+        if (behind := behind_front(name, facts)) is not None:
+            return "mailbox", behind
+        if facts.live(name):
+            return "unclaimed", name
+        target = facts.alias(name)
+        if target is None:
+            raise _unknown(name, first, facts)
+        followed.append(name)
+        address = parse_address(target)
+        if address.name in followed or len(followed) > ALIASES_MAX:
+            raise NoSuchName(
+                f"the alias {first} {_astray(address.name in followed)}",
+                hint=f"homi alias rm {first}",
+            )
+
+
+def check_alias(name: Name, to: Address, alias: Callable[[Name], str | None]) -> None:
+    """Usage (64) where name as an alias of to would lead back to itself, or too far."""
+    seen = {name}
+    target: str | None = str(to)
+    while target is not None:
+        address = parse_address(target)
+        if address.name in seen or len(seen) > ALIASES_MAX:
+            raise Usage(
+                f"as an alias of {to}, {name} {_astray(address.name in seen)}",
+                hint="homi alias ls shows where each leads",
+            )
+        seen.add(address.name)
+        target = alias(address.name)
+
+
+def check_device(address: Address, device: Device) -> None:
+    """NoSuchDevice (68) for an address on any other device than this one."""
+    if address.device not in (None, device, "self"):
         raise NoSuchDevice(
             f"no device {address.device} is linked here",
             hint=f"this device is {device}",
         )
-    if address.name in BUILT_IN or claimed(address.name):
-        return "mailbox", address.name
-    if live(address.name):
-        return "unclaimed", address.name
-    near = nearest(address.name, known)
-    raise NoSuchName(
-        f"no name {address.name} on this device",
+
+
+def live_name(name: Name, number: int) -> Name:
+    """What the number-th session behind a fronted name is called."""
+    return Name(f"{name}-live" if number == 1 else f"{name}-live-{number}")
+
+
+def fronted_by(name: Name) -> Name | None:
+    """The name that would stand before a session of that name; None: none would."""
+    found = _BEHIND.fullmatch(name)
+    return None if found is None else Name(found[1])
+
+
+def behind_front(name: Name, facts: Facts) -> Name | None:
+    """The fronted name whose session goes by that name."""
+    front = fronted_by(name)
+    return front if front is not None and facts.fronted(front) else None
+
+
+def _astray(again: bool) -> str:
+    """What is wrong with a chain of aliases."""
+    if again:
+        return "leads back to itself"
+    return f"leads over more than {ALIASES_MAX} aliases"
+
+
+def _unknown(name: Name, first: Name, facts: Facts) -> NoSuchName:
+    """The refusal for a name nobody has."""
+    near = nearest(name, facts.known())
+    via = "" if name == first else f"the alias {first} leads to {name}: "
+    return NoSuchName(
+        f"{via}no name {name} on this device",
         hint=f"did you mean {near}?" if near else "homi ls shows the names",
     )

@@ -6,13 +6,13 @@ lines it passes on.
 
 from collections.abc import Callable
 
-from homi.address import Address, Device, Name
+from homi.address import Address, Name
 from homi.clock import rfc3339
 from homi.config import Config
 from homi.courier.orders import Job
 from homi.courier.outlook import Outlook
 from homi.envelope import LedgerLine, Reason, Rung
-from homi.errors import NoSuchDevice, NotReached, Unavailable
+from homi.errors import NoSuchName, NotReached, Unavailable
 from homi.names import Names
 from homi.owners import Owners
 from homi.postmaster import Postmaster
@@ -47,6 +47,7 @@ class Office:
         self.postmaster = postmaster
         self.watchers = Watchers()
         self.device = config.device_name()
+        self.facts = owners.facts(self.device)
         self.root = root
         self.config = config
         self.since = 0.0
@@ -82,17 +83,12 @@ class Office:
 
     def mailbox_name(self, address: Address) -> Name:
         """The local mailbox an address means; 67 and 68 as for mail."""
-        if address.device not in (None, self.device, "self"):
-            raise NoSuchDevice(
-                f"{address} is not on this device", hint=f"this is {self.device}"
+        found, name = resolve(address, self.facts)
+        if found == "unclaimed":
+            raise NoSuchName(
+                f"no name {name} on this device: a session has it, nobody claimed it",
+                hint=f"homi claim {name}",
             )
-        _, name = resolve(
-            address,
-            Device(self.device),
-            lambda name: self.names.get(name) is not None,
-            lambda _name: False,
-            [claim.name for claim in self.names.all()],
-        )
         return name
 
     def take(self, name: Name) -> None:

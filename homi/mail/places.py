@@ -7,7 +7,7 @@ only, with or without a daemon.  homi-address(7) has the rules.
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -15,9 +15,31 @@ from homi import config, paths
 from homi.address import BUILT_IN, Name, is_name, parse_address
 from homi.envelope import Msg, decode_msg
 from homi.errors import StorageFailed
-from homi.routing import resolve
+from homi.routing import Facts, fronted_by, resolve
 from homi.store import pickup
 from homi.store.lines import Unreadable
+
+
+class Book(NamedTuple):
+    """The claims and aliases of names.json by name, with their fields as they stand."""
+
+    claims: dict[Name, dict[str, Any]]
+    aliases: dict[Name, dict[str, Any]]
+
+    def fronted(self, name: Name) -> bool:
+        """Whether the sessions of that claim go by another name."""
+        return self.claims.get(name, {}).get("front") is True
+
+    def leads_to(self, name: Name) -> str | None:
+        """The address that name leads to as an alias."""
+        to = self.aliases.get(name, {}).get("to")
+        return to if isinstance(to, str) else None
+
+    def public(self, name: Name) -> Name:
+        """The name that a session so called has towards others."""
+        front = fronted_by(name)
+        behind = front is not None and name not in self.claims and self.fronted(front)
+        return front if front is not None and behind else name
 
 
 class Places:
@@ -35,6 +57,10 @@ class Places:
 
     def claimed(self) -> list[Name]:
         """The names that are claimed here, the built-in ones with them."""
+        return sorted({*BUILT_IN, *self.book().claims})
+
+    def book(self) -> Book:
+        """What names.json holds; StorageFailed (74) where it is damaged."""
         path = self.root / "names.json"
         try:
             raw = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
@@ -47,7 +73,7 @@ class Places:
                 f"cannot read {path}: it is damaged",
                 hint="homi start sets it aside and says what it held",
             ) from error
-        return sorted({*BUILT_IN, *_claims(raw.get("claims"))})
+        return Book(_entries(raw.get("claims")), _entries(raw.get("aliases")))
 
     def listed(self) -> list[Name]:
         """As claimed(); where that cannot be read, the names that have a mailbox: one
@@ -68,11 +94,14 @@ class Places:
 
     def place(self, text: str) -> Name:
         """The mailbox to read that an address means: also one of a released name."""
-        return self._resolve(text, {*self.listed(), *self.mailboxes()})
+        book = self._shown()
+        left = {name for name in self.mailboxes() if name not in book.aliases}
+        return self._resolve(text, {*self.listed(), *left}, book)
 
     def recipient(self, text: str) -> Name:
         """The claimed name that an address means; 67 or 68 with a hint where none."""
-        return self._resolve(text, {*self.claimed()})
+        book = self.book()
+        return self._resolve(text, {*BUILT_IN, *book.claims}, book)
 
     def writer(self, text: str | None) -> tuple[Name | None, str | None]:
         """The name and device that mail from an address has: no device where that is
@@ -83,14 +112,25 @@ class Places:
         ours = config.load(paths.config_file()).device_name()
         return name, "" if device in (ours, "self") else device
 
-    def _resolve(self, text: str, known: set[Name]) -> Name:
+    def _shown(self) -> Book:
+        """As book(); where that cannot be read, nothing: listed() notes it."""
+        try:
+            return self.book()
+        except StorageFailed:
+            return Book({}, {})
+
+    def _resolve(self, text: str, known: set[Name], book: Book) -> Name:
         """The one of known that an address means."""
         _, name = resolve(
             parse_address(text),
-            config.load(paths.config_file()).device_name(),
-            known.__contains__,
-            lambda _: False,
-            known,
+            Facts(
+                device=config.load(paths.config_file()).device_name(),
+                claimed=known.__contains__,
+                fronted=book.fronted,
+                live=lambda _: False,
+                alias=book.leads_to,
+                known=lambda: [*known, *book.aliases],
+            ),
         )
         return name
 
@@ -113,8 +153,11 @@ def readable(raw: msgspec.Raw) -> Msg | None:
         return None
 
 
-def _claims(raw: object) -> set[Name]:
-    """The names in the claims of names.json."""
-    items = raw if isinstance(raw, (list, dict)) else []
-    found = (item.get("name") if isinstance(item, dict) else item for item in items)
-    return {Name(name) for name in found if isinstance(name, str) and is_name(name)}
+def _entries(raw: object) -> dict[Name, dict[str, Any]]:
+    """The readable ones of the claims or aliases of names.json."""
+    items = raw.items() if isinstance(raw, dict) else []
+    return {
+        Name(name): entry
+        for name, entry in items
+        if is_name(name) and isinstance(entry, dict)
+    }

@@ -65,7 +65,6 @@ class House(Moves):
             self.store,
             self.names,
             self.owners,
-            self.sessions,
             self.quarantine,
             clock,
             Config(device="here0"),

@@ -86,7 +86,6 @@ class House:
             self.store,
             self.names,
             owners,
-            sessions,
             Quarantine(str(root), RealDisk()),
             SystemClock(),
             config,

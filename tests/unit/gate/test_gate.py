@@ -3,11 +3,11 @@
 import pytest
 
 from homi import gate
-from homi.address import Address, Device, Name
+from homi.address import Address, Device, Name, parse_address
 from homi.config import QUOTA_BYTES, QUOTA_PENDING
 from homi.envelope import Kind, MessageId, Msg
-from homi.errors import NoSuchDevice, NoSuchName
-from homi.routing import resolve
+from homi.errors import NoSuchDevice, NoSuchName, Usage
+from homi.routing import ALIASES_MAX, Facts, check_alias, live_name, resolve
 
 MIB = 1 << 20
 
@@ -53,13 +53,24 @@ def test_the_disk_reserve_refuses_before_the_disk_is_full() -> None:
 
 
 def where(text: str, device: str | None = None) -> tuple[str, str]:
-    return resolve(
-        Address(Name(text), Device(device) if device else None),
-        Device("mini"),
-        lambda name: name == "ada",
-        lambda name: name in ("bob", "ada"),
-        ["ada", "bob", "gds-agent"],
+    return resolve(Address(Name(text), Device(device) if device else None), facts())
+
+
+def facts(aliases: dict[str, str] | None = None) -> Facts:
+    """ada is claimed, behind the front of eve runs eve-live, bob lives."""
+    known = ["ada", "bob", "gds-agent", *(aliases or {})]
+    return Facts(
+        device=Device("mini"),
+        claimed=lambda name: name in ("ada", "eve"),
+        fronted=lambda name: name == "eve",
+        live=lambda name: name in ("bob", "ada", "eve-live"),
+        alias=(aliases or {}).get,
+        known=lambda: known,
     )
+
+
+def led(text: str, aliases: dict[str, str]) -> tuple[str, str]:
+    return resolve(parse_address(text), facts(aliases))
 
 
 def test_a_claim_comes_before_a_live_session() -> None:
@@ -78,3 +89,60 @@ def test_an_unknown_name_is_refused_with_the_nearest() -> None:
     assert "gds-agent" in caught.value.hint
     with pytest.raises(NoSuchDevice):
         where("ada", "laptop")
+
+
+def test_an_alias_leads_on_after_claims_and_live_sessions() -> None:
+    """Local claim, live local session, alias, in that order."""
+    aliases = {"a": "b", "b": "ada@mini", "ada": "bob", "bob": "ada", "c": "bob@self"}
+    assert led("a", aliases) == ("mailbox", "ada")
+    assert led("A@self", aliases) == ("mailbox", "ada")
+    assert led("ada", aliases) == ("mailbox", "ada")
+    assert led("bob", aliases) == ("unclaimed", "bob")
+    assert led("c", aliases) == ("unclaimed", "bob")
+    assert led("o", {"o": "owner"}) == ("mailbox", "owner")
+
+
+def test_an_alias_that_leads_nowhere_says_how_it_got_there() -> None:
+    """The control: the same end without an alias does not name one."""
+    with pytest.raises(
+        NoSuchName, match="the alias a leads to adda: no name adda"
+    ) as no:
+        led("a", {"a": "b", "b": "adda"})
+    assert no.value.hint == "did you mean ada?"
+    with pytest.raises(NoSuchName, match="no name adda"):
+        led("adda", {})
+    with pytest.raises(NoSuchDevice):
+        led("a", {"a": "ada@mars"})
+
+
+def test_aliases_in_a_circle_or_too_many_are_refused() -> None:
+    """A file edited by hand must not hang the daemon."""
+    with pytest.raises(NoSuchName, match="leads back to itself"):
+        led("a", {"a": "b", "b": "a"})
+    chain = {f"n{i}": f"n{i + 1}" for i in range(ALIASES_MAX - 1)}
+    chain[f"n{ALIASES_MAX - 1}"] = "ada"
+    assert led("n0", chain) == ("mailbox", "ada")
+    with pytest.raises(NoSuchName, match="more than 8"):
+        led("x", {**chain, "x": "n0"})
+
+
+def test_a_new_alias_is_checked_before_it_is_kept() -> None:
+    """64 for itself, a circle and a chain too long; the control passes."""
+    chain = {f"n{i}": f"n{i + 1}" for i in range(ALIASES_MAX - 1)}
+    check_alias(Name("x"), Address(Name("n1")), chain.get)
+    for name, to in (("x", "x"), ("x", "x@self"), ("n7", "n0"), ("n9", "n7")):
+        aliases = {**chain, "n7": "n8", "n8": "n9"}
+        with pytest.raises(Usage):
+            check_alias(Name(name), parse_address(to), aliases.get)
+    with pytest.raises(Usage, match="more than 8"):
+        check_alias(Name("x"), Address(Name("n0")), {**chain, "n7": "ada"}.get)
+
+
+def test_the_session_behind_a_front_is_the_name_before_it() -> None:
+    """Whatever number it has; a claim of just that name comes first."""
+    assert led("eve-live", {}) == ("mailbox", "eve")
+    assert led(live_name(Name("eve"), 2), {}) == ("mailbox", "eve")
+    with pytest.raises(NoSuchName):
+        led("eve-live-x", {})
+    with pytest.raises(NoSuchName):
+        led("ada-live", {})

@@ -1,6 +1,7 @@
 """Times as people write them."""
 
 import time
+from collections.abc import Iterator
 
 import pytest
 
@@ -10,9 +11,12 @@ NOW = parse_rfc3339("2026-11-30T12:00:00.000Z")
 
 
 @pytest.fixture(autouse=True)
-def zone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Somewhere that is not at Greenwich."""
-    monkeypatch.setenv("TZ", "Etc/GMT-2")
+def zone() -> Iterator[None]:
+    """Somewhere that is not at Greenwich; the next test is where it was."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TZ", "Etc/GMT-2")
+        time.tzset()
+        yield
     time.tzset()
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from homi import config
-from homi.address import OWNER, POSTMASTER
+from homi.address import OWNER, POSTMASTER, Name, parse_address
 from homi.claims import NUMBER_HIGH, NUMBER_LOW, Claim, State
 from homi.envelope import SessionRef
-from homi.errors import NoInput, NoSuchName, StorageFailed, Usage
+from homi.errors import CannotCreate, NoInput, NoSuchName, StorageFailed, Usage
 from homi.names import Names
 from homi.store.disk import RealDisk
 from homi.store.state import StateFile
@@ -178,7 +178,7 @@ def test_the_least_recently_used_desk_number_is_retired(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A retired number is an address that is gone, and means nobody else."""
-    monkeypatch.setattr("homi.names.DESK_NUMBERS", 3)
+    monkeypatch.setattr("homi.desk.DESK_NUMBERS", 3)
     names = names_at(tmp_path)
     told: list[tuple[int, str | None]] = []
     names.subscribe_desk(lambda number, address: told.append((number, address)))
@@ -378,3 +378,71 @@ def test_settings_of_a_later_version_survive_and_built_ins_have_none(
     assert kept["claims"]["ada"]["settings"] == {"tone": "low"}
     with pytest.raises(Usage):
         names.choose(OWNER, ["digest=5"], ["claude"])
+
+
+def test_an_alias_is_kept_and_ends_without_a_trace(tmp_path: Path) -> None:
+    """It has a number of its own; adding it again is already."""
+    names = names_at(tmp_path)
+    names.claim("ada", None, NOW)
+    told: list[tuple[str, str | None]] = []
+    names.aliases.subscribe(lambda name, alias: told.append((name, alias and alias.to)))
+    first, before = names.add_alias("Reviewer", parse_address("Ada@self"), NOW)
+    assert (first.name, first.to, before) == ("reviewer", "ada@self", "")
+    assert names.add_alias("reviewer", parse_address("ada@self"), NOW) == (
+        first,
+        "ada@self",
+    )
+    changed, before = names.add_alias("reviewer", parse_address("ada"), NOW)
+    assert (changed.number, before) == (first.number, "ada@self")
+    again = names_at(tmp_path)
+    assert again.aliases.all() == [changed]
+    assert again.aliases.leads_to("REVIEWER") == "ada"
+    names.aliases.remove("reviewer")
+    assert told == [("reviewer", "ada@self"), ("reviewer", "ada"), ("reviewer", None)]
+    assert names_at(tmp_path).aliases.all() == []
+    with pytest.raises(NoSuchName):
+        names.aliases.remove("reviewer")
+
+
+def test_a_name_is_claimed_or_an_alias_and_not_both_by_hand(tmp_path: Path) -> None:
+    """The refusal says what to undo; mail to a live session may still claim."""
+    names = names_at(tmp_path)
+    names.claim("ada", None, NOW)
+    with pytest.raises(CannotCreate) as refused:
+        names.add_alias("ada", parse_address("bob"), NOW)
+    assert "homi release ada" in refused.value.hint
+    with pytest.raises(Usage):
+        names.add_alias("owner", parse_address("ada"), NOW)
+    with pytest.raises(Usage, match="leads back to itself"):
+        names.add_alias("bob", parse_address("bob"), NOW)
+    names.add_alias("bob", parse_address("ada"), NOW)
+    names.claim("bob", None, NOW)
+    assert names.aliases.leads_to("bob") == "ada"
+    assert names_at(tmp_path).get("bob") is not None
+
+
+def test_what_a_session_behind_a_front_is_called_is_no_other_name(
+    tmp_path: Path,
+) -> None:
+    """Two names for one address would split its mail."""
+    names = names_at(tmp_path)
+    names.claim("ada", None, NOW)
+    names.claim("bob", None, NOW)
+    names.claim("bob-live", None, NOW)
+    names.front("ada", on=True)
+    assert names_at(tmp_path).fronted(Name("ada"))
+    assert names.front_of(Name("ada-live-2")) == "ada"
+    assert names.front_of(Name("bob-live")) is None
+    for make in (
+        lambda: names.claim("ada-live", None, NOW),
+        lambda: names.add_alias("ada-live", parse_address("bob"), NOW),
+        lambda: names.front("bob", on=True),
+    ):
+        with pytest.raises(CannotCreate):
+            make()
+    long = "a" * 58
+    names.claim(long, None, NOW)
+    with pytest.raises(Usage, match="at most 56"):
+        names.front(long, on=True)
+    names.front("ada", on=False)
+    assert names.claim("ada-live", None, NOW)[1]

@@ -50,7 +50,6 @@ class Bench:
             self.store,
             self.names,
             Owners(self.names, sessions),
-            sessions,
             Quarantine(str(root), RealDisk()),
             self.clock,
             Config(device="mini"),
