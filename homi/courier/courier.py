@@ -27,7 +27,7 @@ from homi.errors import Unavailable
 from homi.legs.base import Evidence, Leg, Witness
 from homi.peers.process import alive
 from homi.sessions import Session
-from homi.settings import DEFAULTS, Settings
+from homi.settings import DEFAULTS
 from homi.store.base import Store
 from homi.store.mailbox import Item
 
