@@ -64,6 +64,8 @@ def is_person(pid: int) -> bool:
 
 def default_name(session: Session, owners: Owners | None) -> Name | None:
     """What a session's mail is from when it does not say: the one claimed name it
-    owns, else its own name folded."""
-    owned = [] if owners is None else owners.names_of(session.ref)
-    return owned[0] if len(owned) == 1 else session.address
+    owns, else its own name folded, or the one it is behind."""
+    if owners is None:
+        return session.address
+    owned = owners.names_of(session.ref)
+    return owned[0] if len(owned) == 1 else owners.public(session)

@@ -27,14 +27,37 @@ class Owners:
         self._sessions = sessions
         self._owners: dict[Name, Session] = {}
         self._subscribers: list[Subscriber] = []
+        self._taken: set[Name] = set()
+        self._watchers: list[Callable[[Name], None]] = []
         for claim in names.all():
             self._judge(claim.name)
+        for alias in names.aliases.all():
+            self._judge(alias.name)
         names.subscribe(lambda name, _claim: self._judge(name))
+        names.aliases.subscribe(lambda name, _alias: self._judge(name))
         sessions.subscribe(self._session)
 
     def owner(self, name: Name) -> Session | None:
         """The live session that has the name."""
         return self._owners.get(name)
+
+    def taken(self, name: Name) -> bool:
+        """Whether a live session goes by that very name, so that nothing else may be
+        listed under it."""
+        return name in self._taken
+
+    def bare(self, name: Name) -> list[Session]:
+        """The sessions of a fronted name that still go by the name itself."""
+        claim = self._names.get(name)
+        if claim is None:
+            return []
+        return [each for each in self._fit(claim) if each.address == name]
+
+    def public(self, session: Session) -> Name | None:
+        """The name a session has towards others: of one behind a fronted name, that."""
+        if session.address is None:
+            return None
+        return self._names.front_of(session.address) or session.address
 
     def others(self, name: Name) -> list[Session]:
         """Live sessions that would own the name if its owner did not."""
@@ -90,7 +113,7 @@ class Owners:
         if claim is None:
             return session.address == name
         inside = not claim.built_in and _inside(session.cwd, claim.cwd)
-        return inside and session.address == name
+        return inside and self.public(session) == name
 
     def take(self, name: str, ref: SessionRef) -> Session:
         """Give the name to that live session while it lives; NoInput (66) if it is
@@ -106,6 +129,11 @@ class Owners:
         subscription; a changed status or conversation of the same owner is not told."""
         self._subscribers.append(callback)
 
+    def on_taken(self, callback: Callable[[Name], None]) -> None:
+        """Call back when taken(name) changed, before any owner is told: a record is
+        away before mail is handed over."""
+        self._watchers.append(callback)
+
     def _session(self, old: Session | None, new: Session | None) -> None:
         """A session's change may concern the names it has, had or was given."""
         concerned: dict[Name, None] = {}
@@ -114,6 +142,8 @@ class Owners:
                 continue
             if session.address is not None:
                 concerned[session.address] = None
+                if (front := self._names.front_of(session.address)) is not None:
+                    concerned[front] = None
             for claim in self._names.all():
                 if claim.bound is not None and _same(claim.bound, session):
                     concerned[claim.name] = None
@@ -128,9 +158,22 @@ class Owners:
             self._owners.pop(name, None)
         else:
             self._owners[name] = new
+        if self._is_taken(name, new) != self.taken(name):
+            self._taken ^= {name}
+            for watcher in self._watchers:
+                watcher(name)
         if _process(old) != _process(new):
             for callback in self._subscribers:
                 callback(name, old, new)
+
+    def _is_taken(self, name: Name, owner: Session | None) -> bool:
+        """What taken() is to say, given the owner of name."""
+        claim = self._names.get(name)
+        if claim is not None and claim.front:
+            return bool(self.bare(name))
+        if claim is not None or self._names.aliases.get(name) is None:
+            return owner is not None
+        return any(session.can_own for session in self._sessions.by_address(name))
 
     def _choose(self, name: Name, old: Session | None) -> Session | None:
         """The bound session while it lives, else the present owner while it is fit,
@@ -150,11 +193,24 @@ class Owners:
 
     def _fit(self, claim: Claim) -> list[Session]:
         """Live sessions that carry the name and may have it, the first one first."""
+        named = self._sessions.by_address(claim.name)
+        if claim.front:
+            named = self._behind(claim.name) + named
         return [
             session
-            for session in self._sessions.by_address(claim.name)
+            for session in named
             if session.can_own and _inside(session.cwd, claim.cwd)
         ]
+
+    def _behind(self, name: Name) -> list[Session]:
+        """The sessions behind a fronted name, the first that was so called first."""
+        found = [
+            session
+            for session in self._sessions.live.values()
+            if session.address is not None
+            and self._names.front_of(session.address) == name
+        ]
+        return sorted(found, key=lambda session: (session.since, session.pid))
 
 
 def _process(session: Session | None) -> tuple[int, str] | None:

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from homi.claims import Claim
+from homi.claims import Listed
 from homi.errors import HomiError
 from homi.peers.registry import Planter
 
@@ -22,7 +22,7 @@ FIGHT = 60.0  # s
 class Shown(NamedTuple):
     """A record as it was planted."""
 
-    claim: Claim
+    claim: Listed
     socket: str
     started: float  # wall seconds
 
@@ -51,7 +51,7 @@ class Records:
                 log.warning("leftovers in %s stay: %s", planter.folder, error)
         return swept
 
-    def show(self, claim: Claim, socket: str, started: float) -> None:
+    def show(self, claim: Listed, socket: str, started: float) -> None:
         """Plant the claim's record; its socket listens already."""
         if claim.number in self._shown:
             return
