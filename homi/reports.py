@@ -64,6 +64,30 @@ class Claimed(msgspec.Struct, frozen=True, omit_defaults=True):
     owner: int = 0  # pid of the live session that has the name; 0: nobody
 
 
+class Aliased(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Answer to alias and unalias."""
+
+    name: str
+    to: str
+    before: str = ""  # where it led until now
+    place: str = ""  # the mailbox its mail goes to
+
+
+class SettingRow(msgspec.Struct, frozen=True):
+    """One setting of a name as it counts now."""
+
+    key: str
+    value: str
+    own: bool  # chosen for this name; else the default
+
+
+class Chosen(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Answer to set."""
+
+    name: str
+    settings: list[SettingRow]
+
+
 class Done(msgspec.Struct, frozen=True, omit_defaults=True):
     """Answer to release and stop."""
 
@@ -176,12 +200,22 @@ class NameRow(msgspec.Struct, frozen=True, omit_defaults=True):
     socket: str = ""  # homi's own, which stays while a session owns the name
 
 
+class AliasRow(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One name that leads elsewhere."""
+
+    name: str
+    to: str
+    place: str = ""  # the mailbox its mail goes to now; empty: none
+    note: str = ""  # why none, or why mail for the name itself goes elsewhere
+
+
 class Listing(msgspec.Struct, frozen=True, omit_defaults=True):
     """Answer to ls."""
 
     device: str
     names: list[NameRow]
     sessions: list[SessionRow] = []  # live ones that own no claimed name
+    aliases: list[AliasRow] = []
 
 
 class StatusReport(msgspec.Struct, frozen=True, omit_defaults=True):

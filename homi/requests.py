@@ -85,6 +85,26 @@ class Release(Request, frozen=True, tag="release"):
     name: str
 
 
+class Alias(Request, frozen=True, tag="alias"):
+    """Let name lead to an address; with it where it led before."""
+
+    name: str
+    to: str
+
+
+class Unalias(Request, frozen=True, tag="unalias"):
+    """End an alias."""
+
+    name: str
+
+
+class Set(Request, frozen=True, tag="set"):
+    """Let each key=value of pairs count for name, all or none; none: only show."""
+
+    name: str
+    pairs: list[str] = []
+
+
 class Ack(Request, frozen=True, tag="ack"):
     """Record envelopes of name as seen: decisions, answered after the sync."""
 
@@ -181,6 +201,9 @@ VERBS: tuple[type[Request], ...] = (
     Send,
     Claim,
     Release,
+    Alias,
+    Unalias,
+    Set,
     Ack,
     Wait,
     Await,

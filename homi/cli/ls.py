@@ -7,13 +7,14 @@ import click
 from homi import paths
 from homi.address import BUILT_IN, Name
 from homi.cli import options, output
+from homi.cli.alias import from_files as aliases_from_files
 from homi.cli.mail import Mail
 from homi.cli.measure import SILENT, Measured, live_sessions, measure
 from homi.connection import Connection
 from homi.dial import Absent
 from homi.peers.probe import Probe
-from homi.render import Cell, cell
-from homi.reports import Listing, NameRow, SessionRow
+from homi.render import Cell, cell, fields
+from homi.reports import AliasRow, Listing, NameRow, SessionRow
 from homi.requests import List
 
 COLUMNS = (
@@ -51,6 +52,7 @@ def ls(home: str, /, *, no_probe: bool, as_json: bool) -> None:
     seen = measure(listing, asked=not no_probe)
     if as_json:
         output.json_lines(seen.json_of(row) for row in listing.names)
+        output.json_lines({"kind": "alias", **fields(row)} for row in listing.aliases)
         output.json_lines(
             {"kind": "session", **seen.json_of_session(row)} for row in listing.sessions
         )
@@ -77,7 +79,8 @@ def from_files(mail: Mail, only: Sequence[str] | None = None) -> Listing:
     waits = mail.waiting(map(Name, names))
     rows = [_unowned(name, *waits[Name(name)], live) for name in names]
     loose = [session for session in live if session.address not in names]
-    return Listing(device="", names=rows, sessions=loose)
+    aliases = aliases_from_files(mail) if only is None else []
+    return Listing(device="", names=rows, sessions=loose, aliases=aliases)
 
 
 def _unowned(name: str, pending: int, oldest: str, live: list[SessionRow]) -> NameRow:
@@ -94,6 +97,7 @@ def _unowned(name: str, pending: int, oldest: str, live: list[SessionRow]) -> Na
 def _rows(listing: Listing, seen: Measured) -> list[tuple[Cell, ...]]:
     """A row a name; then the live sessions that own none but can be written to."""
     rows = [_name(row, seen) for row in listing.names]
+    rows += [_alias(row) for row in listing.aliases]
     return rows + [
         _session(session, seen) for session in listing.sessions if session.address
     ]
@@ -106,6 +110,12 @@ def _name(row: NameRow, seen: Measured) -> tuple[Cell, ...]:
     state, note = seen.state(row), seen.note(row)
     status = status_of(row.owner)
     return (row.name, owner, state, row.pending, when, *status, answers, note)
+
+
+def _alias(row: AliasRow) -> tuple[Cell, ...]:
+    """The cells of a name that leads elsewhere."""
+    note = f"leads to {row.to}" + (f"; {row.note}" if row.note else "")
+    return (row.name, "", "alias", 0, "", "", "", "", note)
 
 
 def _session(row: SessionRow, seen: Measured) -> tuple[Cell, ...]:

@@ -3,6 +3,7 @@
 Owns which verb is where, and the form of usage errors.  homi(1) is the page.
 """
 
+import builtins
 import importlib
 import os
 from collections.abc import Callable
@@ -23,6 +24,8 @@ MODULES = {
     "status": "status",
     "claim": "claim",
     "release": "claim",
+    "alias": "alias",
+    "set": "setting",
     "ls": "ls",
     "legs": "legs",
     "send": "send",
@@ -57,7 +60,8 @@ class Verbs(click.Group):
             return None
         module = importlib.import_module(f"homi.cli.{MODULES[cmd_name]}")
         # A verb that is a word of the language is named with a line behind it.
-        command: click.Command = getattr(module, cmd_name + "_" * iskeyword(cmd_name))
+        taken = iskeyword(cmd_name) or hasattr(builtins, cmd_name)
+        command: click.Command = getattr(module, cmd_name + "_" * taken)
         return command if self.arm is None else self.arm(command)
 
     def resolve_command(

@@ -1,16 +1,26 @@
-"""The verbs of names: claim and release.
+"""The verbs of names: claim, release, alias, unalias and set.
 
-Owns what a caller is told of a claim; names.py keeps it.  homi-claim(1) is the page.
+Owns what a caller is told of a name; names.py keeps it.  homi-claim(1) is the page.
 """
 
-from homi.address import parse_claimable
+from homi.address import Name, parse_address, parse_claimable
 from homi.clock import Clock
 from homi.doors.answers import Doer, Reply
 from homi.doors.office import Office
 from homi.doors.rights import Rights
-from homi.errors import CannotCreate, NotAllowed
-from homi.reports import Claimed, Done
-from homi.requests import CallerClass, Claim, Release, Request
+from homi.errors import CannotCreate, NoSuchDevice, NoSuchName, NotAllowed
+from homi.reports import Aliased, Chosen, Claimed, Done, SettingRow
+from homi.requests import (
+    Alias,
+    CallerClass,
+    Claim,
+    Release,
+    Request,
+    Set,
+    Unalias,
+)
+from homi.routing import check_alias, resolve
+from homi.settings import LEGS, show_all
 
 
 class Naming:
@@ -24,13 +34,20 @@ class Naming:
 
     def doers(self) -> dict[type[Request], Doer]:
         """The verbs done here."""
-        return {Claim: self._claim, Release: self._release}
+        return {
+            Claim: self._claim,
+            Release: self._release,
+            Alias: self._alias,
+            Unalias: self._unalias,
+            Set: self._set,
+        }
 
     def _claim(self, request: Claim, reply: Reply) -> None:
         """Make a name; repeating it is no error."""
         name = parse_claimable(request.name)
         if request.take:
             self._rights.need_person("claim --take")
+        self._no_alias(name)
         claim, fresh = self._office.names.claim(name, request.cwd, self._clock.wall())
         if request.take:
             self._office.take(name)
@@ -57,3 +74,56 @@ class Naming:
         self._office.names.release(name)
         pending = len(self._office.store.mailbox(name).pending)
         reply(request.i, Done(text=f"released {name}", pending=pending))
+
+    def _alias(self, request: Alias, reply: Reply) -> None:
+        """Make a name lead elsewhere, if there is anything there."""
+        office = self._office
+        name, to = parse_claimable(request.name), parse_address(request.to)
+        check_alias(name, to, office.names.aliases.leads_to)
+        _found, place = resolve(to, office.facts)
+        if office.names.aliases.get(name) is not None:
+            self._own_alias(name)
+        alias, before = office.names.add_alias(name, to, self._clock.wall())
+        if why := office.unbound(alias.number):
+            raise CannotCreate(f"{name} is an alias, but its socket cannot be: {why}")
+        reply(request.i, Aliased(alias.name, alias.to, before, place))
+
+    def _unalias(self, request: Unalias, reply: Reply) -> None:
+        """End an alias; what it led to is not touched."""
+        self._own_alias(request.name)
+        alias = self._office.names.aliases.remove(request.name)
+        reply(request.i, Aliased(alias.name, alias.to, alias.to))
+
+    def _set(self, request: Set, reply: Reply) -> None:
+        """Change what counts for a name, or show it."""
+        office = self._office
+        if request.pairs:
+            name = self._rights.own_mailbox(request.name, "set")
+            claim = office.names.choose(name, request.pairs, LEGS)
+        else:
+            claim = office.names.require(self._rights.mailbox(request.name))
+        rows = [SettingRow(*one) for one in show_all(claim.settings, LEGS)]
+        reply(request.i, Chosen(claim.name, rows))
+
+    def _no_alias(self, name: Name) -> None:
+        """73 where the name leads elsewhere."""
+        alias = self._office.names.aliases.get(name)
+        if alias is not None and self._office.names.get(name) is None:
+            raise CannotCreate(
+                f"{name} is an alias of {alias.to}, so it cannot be claimed",
+                hint=f"homi alias rm {name} first",
+            )
+
+    def _own_alias(self, name: str) -> None:
+        """77 where a session would redirect mail that is for another's mailbox."""
+        if self._rights.caller.caller is not CallerClass.SESSION:
+            return
+        alias = self._office.names.aliases.get(name)
+        if alias is None:
+            return
+        try:
+            _found, place = resolve(parse_address(alias.to), self._office.facts)
+        except (NoSuchName, NoSuchDevice):
+            return  # it leads nowhere, so it is nobody's
+        if not self._rights.owns(place):
+            raise NotAllowed(f"the alias {alias.name} leads to {place}, another's")

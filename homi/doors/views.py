@@ -9,14 +9,16 @@ from collections import Counter
 
 from homi import __version__
 from homi.address import BUILT_IN, Name, parse_address
-from homi.claims import Claim
+from homi.claims import Alias, Claim
 from homi.clock import rfc3339
 from homi.config import QUOTA_BYTES, QUOTA_PENDING
 from homi.doors.answers import Doer, Reply
 from homi.doors.office import Office
 from homi.doors.rights import Rights
 from homi.envelope import Rung
+from homi.errors import NoSuchDevice, NoSuchName
 from homi.reports import (
+    AliasRow,
     Done,
     Identity,
     LegRow,
@@ -27,6 +29,7 @@ from homi.reports import (
     StatusReport,
 )
 from homi.requests import Legs, List, Queue, Request, Status, Stop, Whoami
+from homi.routing import resolve
 from homi.sessions import Session
 from homi.store.mailbox import Mailbox
 
@@ -58,11 +61,12 @@ class Views:
         office = self._office
         if request.name is not None:
             wanted = parse_address(request.name).name
+            aliases = [one for one in self._aliases() if one.name == wanted]
             claim = office.names.get(wanted)
             rows = [] if claim is None else [self._row(claim, office.notes())]
             found = office.sessions.by_address(wanted)
             loose = [] if rows else [session_row(session) for session in found]
-            reply(request.i, Listing(device=office.device, names=rows, sessions=loose))
+            reply(request.i, Listing(office.device, rows, loose, aliases))
             return
         notes = office.notes()
         rows = [self._row(claim, notes) for claim in office.names.all()]
@@ -71,10 +75,33 @@ class Views:
         loose = [
             session_row(session)
             for pid, session in sorted(office.sessions.live.items())
-            if pid not in owned
-            and (session.address is None or office.names.get(session.address) is None)
+            if pid not in owned and not self._named(session)
         ]
-        reply(request.i, Listing(device=office.device, names=rows, sessions=loose))
+        reply(request.i, Listing(office.device, rows, loose, self._aliases()))
+
+    def _aliases(self) -> list[AliasRow]:
+        """Every alias, and the mailbox it leads to now."""
+        office = self._office
+        return [self._alias(alias) for alias in office.names.aliases.all()]
+
+    def _alias(self, alias: Alias) -> AliasRow:
+        """One alias as it stands now."""
+        note, place = "", ""
+        try:
+            _found, name = resolve(parse_address(alias.to), self._office.facts)
+            place = str(name)
+        except (NoSuchName, NoSuchDevice) as error:
+            note = error.text
+        if self._office.names.get(alias.name) is not None:
+            note = f"mail for {alias.name} stays in its mailbox: it is claimed, too"
+        elif self._office.owners.taken(alias.name):
+            note = f"a live session is called {alias.name}, and comes first"
+        return AliasRow(alias.name, alias.to, place, note)
+
+    def _named(self, session: Session) -> bool:
+        """Whether the session stands in the row of a claim."""
+        public = self._office.owners.public(session)
+        return public is not None and self._office.names.get(public) is not None
 
     def _row(self, claim: Claim, notes: dict[str, str]) -> NameRow:
         """One name as it stands now."""
@@ -102,7 +129,7 @@ class Views:
             claims = office.names.all()
             names = [c.name for c in claims if office.owners.owner(c.name)]
         else:
-            names = [office.names.require(parse_address(request.name).name).name]
+            names = [office.names.require(self._rights.mailbox(request.name)).name]
         rows = [row for name in names for row in self._legs_of(name)]
         reply(request.i, LegsReport(rows=rows))
 

@@ -94,7 +94,7 @@ class Places:
 
     def place(self, text: str) -> Name:
         """The mailbox to read that an address means: also one of a released name."""
-        book = self._shown()
+        book = self.shown()
         left = {name for name in self.mailboxes() if name not in book.aliases}
         return self._resolve(text, {*self.listed(), *left}, book)
 
@@ -112,8 +112,8 @@ class Places:
         ours = config.load(paths.config_file()).device_name()
         return name, "" if device in (ours, "self") else device
 
-    def _shown(self) -> Book:
-        """As book(); where that cannot be read, nothing: listed() notes it."""
+    def shown(self) -> Book:
+        """As book(); where that cannot be read, as if it held nothing."""
         try:
             return self.book()
         except StorageFailed:

@@ -11,12 +11,13 @@ import click
 import msgspec
 import pytest
 
-from homi import config, envelope, errors, reports, requests
+from homi import config, envelope, errors, reports, requests, settings
 from homi.cli import main
 from homi.cli.config import Fact
 from homi.cli.importing import Count
 from homi.cli.shape import Shape
 from homi.cli.status import Seen
+from homi.legs.claude import ClaudeLeg
 from homi.mail import Message
 from homi.mail.past import Exported
 from homi.peers.probe import Probe
@@ -28,7 +29,7 @@ MAN = REPOSITORY / "man"
 PAGES = sorted(MAN.glob("*.[1-8]"))
 OF_VERB = {
     **dict.fromkeys(("start", "stop", "run"), "homid.8"),
-    **dict.fromkeys(("claim", "release"), "homi-claim.1"),
+    **dict.fromkeys(("claim", "release", "alias", "set"), "homi-claim.1"),
     **dict.fromkeys(("ls", "status", "legs"), "homi-ls.1"),
     "send": "homi-send.1",
     **dict.fromkeys(
@@ -160,6 +161,7 @@ def test_each_verb_and_field_of_the_protocol_is_described() -> None:
         "send": reports.SendReport,
         "claim": reports.Claimed,
         "release": reports.Done,
+        "alias": reports.Aliased,
         "ack": reports.Acked,
         "wait": reports.Waited,
         "whoami": reports.Identity,
@@ -178,7 +180,10 @@ def test_each_verb_and_field_of_the_protocol_is_described() -> None:
             assert marked(parts[tag], "Va") <= fields | {"after"}, tag
     rows = {*reports.NameRow.__struct_fields__, *reports.SessionRow.__struct_fields__}
     listing = set(reports.Listing.__struct_fields__)
+    rows |= set(reports.AliasRow.__struct_fields__)
     assert marked(parts["ls"], "Va") == rows | listing
+    chosen = {"name", "pairs", "settings", *reports.SettingRow.__struct_fields__}
+    assert marked(parts["set"], "Va") == chosen
     legs = {"rows", *reports.LegRow.__struct_fields__}
     assert marked(parts["legs"], "Va") == legs
     readmitted = {"do", "ids", "rows", *reports.ReadmittedRow.__struct_fields__}
@@ -272,6 +277,13 @@ def test_each_field_of_an_order_and_of_a_shape_is_described() -> None:
     assert items(of_line, "Va") == set(Exported.__struct_encode_fields__)
     of_import = section(page("homi-queue.1"), "Import")
     assert marked(of_import, "Va") == {*Count.__struct_fields__, "via.was"}
+
+
+def test_each_setting_of_a_name_is_described_and_each_leg_exists() -> None:
+    """The keys of `homi set`, and the legs that one of them may name."""
+    text = section(page("homi-claim.1"), "DESCRIPTION")
+    assert items(text, "Va") == {one.key for one in settings.show_all({}, ())}
+    assert (ClaudeLeg.name,) == settings.LEGS
 
 
 def test_each_setting_is_described() -> None:
