@@ -62,6 +62,8 @@ DECISIONS = frozenset(
         Rung.MOVED,
     }
 )
+# What the ledger notes for the courier alone is shown as the rung it stands on.
+SHOWN = {Rung.INTENT: Rung.STORED, Rung.TAKEN: Rung.OFFERED}
 # The order in which a wait for a rung counts as reached.
 LADDER = (
     Rung.SPOOLED,

@@ -27,6 +27,7 @@ MODULES = {
     "alias": "alias",
     "set": "setting",
     "ls": "ls",
+    "whois": "whois",
     "legs": "legs",
     "send": "send",
     "inbox": "inbox",

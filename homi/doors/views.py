@@ -15,7 +15,7 @@ from homi.config import QUOTA_BYTES, QUOTA_PENDING
 from homi.doors.answers import Doer, Reply
 from homi.doors.office import Office
 from homi.doors.rights import Rights
-from homi.envelope import Rung
+from homi.envelope import SHOWN
 from homi.errors import NoSuchDevice, NoSuchName
 from homi.reports import (
     AliasRow,
@@ -32,9 +32,6 @@ from homi.requests import Legs, List, Queue, Request, Status, Stop, Whoami
 from homi.routing import resolve
 from homi.sessions import Session
 from homi.store.mailbox import Mailbox
-
-# What the ledger notes for the courier alone is shown as the rung it stands on.
-_SHOWN = {Rung.INTENT: Rung.STORED, Rung.TAKEN: Rung.OFFERED}
 
 
 class Views:
@@ -206,7 +203,7 @@ def status(office: Office) -> StatusReport:
         owned=sum(office.owners.owner(claim.name) is not None for claim in claims),
         statuses=Counter(s.status or "unknown" for s in office.sessions.live.values()),
         rungs=Counter(
-            _SHOWN.get(item.rung, item.rung)
+            SHOWN.get(item.rung, item.rung)
             for box in boxes
             for item in box.pending.values()
         ),

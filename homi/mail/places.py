@@ -21,10 +21,11 @@ from homi.store.lines import Unreadable
 
 
 class Book(NamedTuple):
-    """The claims and aliases of names.json by name, with their fields as they stand."""
+    """The names in names.json, with their fields as they stand."""
 
     claims: dict[Name, dict[str, Any]]
     aliases: dict[Name, dict[str, Any]]
+    released: dict[Name, dict[str, Any]]
 
     def fronted(self, name: Name) -> bool:
         """Whether the sessions of that claim go by another name."""
@@ -73,7 +74,7 @@ class Places:
                 f"cannot read {path}: it is damaged",
                 hint="homi start sets it aside and says what it held",
             ) from error
-        return Book(_entries(raw.get("claims")), _entries(raw.get("aliases")))
+        return Book(*(_entries(raw.get(part)) for part in Book._fields))
 
     def listed(self) -> list[Name]:
         """As claimed(); where that cannot be read, the names that have a mailbox: one
@@ -117,7 +118,7 @@ class Places:
         try:
             return self.book()
         except StorageFailed:
-            return Book({}, {})
+            return Book({}, {}, {})
 
     def _resolve(self, text: str, known: set[Name], book: Book) -> Name:
         """The one of known that an address means."""
@@ -154,7 +155,7 @@ def readable(raw: msgspec.Raw) -> Msg | None:
 
 
 def _entries(raw: object) -> dict[Name, dict[str, Any]]:
-    """The readable ones of the claims or aliases of names.json."""
+    """The readable ones of a part of names.json."""
     items = raw.items() if isinstance(raw, dict) else []
     return {
         Name(name): entry

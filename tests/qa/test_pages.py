@@ -14,6 +14,7 @@ import pytest
 from homi import config, envelope, errors, reports, requests, settings
 from homi.cli import main
 from homi.cli.config import Fact
+from homi.cli.dossier import Box, Last, Whois
 from homi.cli.importing import Count
 from homi.cli.shape import Shape
 from homi.cli.status import Seen
@@ -30,7 +31,7 @@ PAGES = sorted(MAN.glob("*.[1-8]"))
 OF_VERB = {
     **dict.fromkeys(("start", "stop", "run"), "homid.8"),
     **dict.fromkeys(("claim", "release", "alias", "set"), "homi-claim.1"),
-    **dict.fromkeys(("ls", "status", "legs"), "homi-ls.1"),
+    **dict.fromkeys(("ls", "status", "whois", "legs"), "homi-ls.1"),
     "send": "homi-send.1",
     **dict.fromkeys(
         ("inbox", "read", "ack", "wait", "thread", "search", "trace"), "homi-inbox.1"
@@ -204,6 +205,14 @@ def test_each_field_of_status_is_described() -> None:
     text = section(page("homi-ls.1"), "The fields of status")
     told = {*reports.StatusReport.__struct_fields__, *Seen.__struct_fields__}
     assert items(text, "Va") == told | {"running", "spooled"}
+
+
+def test_each_field_of_whois_is_described() -> None:
+    """Those of the mailbox, and of a message in it, stand in its text."""
+    text = section(page("homi-ls.1"), "The fields of whois")
+    assert items(text, "Va") == set(Whois.__struct_fields__)
+    nested = {*Box.__struct_fields__, *Last.__struct_fields__}
+    assert marked(text, "Va") == nested | set(Whois.__struct_fields__)
 
 
 def test_each_field_of_a_probe_is_described() -> None:
