@@ -70,7 +70,7 @@ def skipped(group: str, label: str, goal: Goal | None, why: str) -> Figure:
 def table(figures: list[Figure]) -> str:
     """Every figure under its group, notes and profiles below their line."""
     lines = [_row("", "figure", "goal", "", "measured")]
-    group = ""
+    group, told = "", set[tuple[str, ...]]()
     for one in figures:
         if one.group != group:
             group = one.group
@@ -79,7 +79,10 @@ def table(figures: list[Figure]) -> str:
         shown = "-" if one.value is None else amount(one.value, unit)
         goal = one.goal.show() if one.goal else ""
         lines.append(_row(one.label, shown, goal, one.verdict, one.measured))
-        lines += [f"      {note}" for note in (one.note, *one.profile) if note]
+        again = ("the profile is that above",) if one.profile in told else ()
+        told |= {one.profile} - {()}
+        notes = (one.note, *(again or one.profile))
+        lines += [f"      {note}" for note in notes if note]
     count = dict.fromkeys(("ok", "MISSED", "skipped"), 0)
     for one in figures:
         if one.verdict:

@@ -29,15 +29,22 @@ def test_the_table_has_goal_verdict_and_reason_beside_each_figure() -> None:
         [
             Figure("accept", "1 client", 0.9, Goal(0.8), "9/s : 10/s"),
             Figure("accept", "64", 0.4, Goal(0.5), profile=("50 %  a function",)),
+            Figure(
+                "accept", "p99", 9.0, Goal(4, most=True), profile=("50 %  a function",)
+            ),
             skipped("peers", "redis", Goal(0.75), "redis-server is not installed"),
         ]
     )
     lines = [" ".join(line.split()) for line in shown.splitlines()]
     assert "1 client 0.90 x >= 0.80 x ok 9/s : 10/s" in lines
     assert lines[lines.index("64 0.40 x >= 0.50 x MISSED") + 1] == "50 % a function"
+    assert lines.count("50 % a function") == 1
+    assert lines[lines.index("p99 9.00 x <= 4.00 x MISSED") + 1] == (
+        "the profile is that above"
+    )
     at = lines.index("redis - >= 0.75 x skipped")
     assert lines[at + 1] == "redis-server is not installed"
-    assert lines[-1] == "1 ok, 1 MISSED, 1 skipped"
+    assert lines[-1] == "1 ok, 2 MISSED, 1 skipped"
 
 
 def test_all_of_it_is_saved_as_json(tmp_path: Path) -> None:
