@@ -23,6 +23,7 @@ from tests.standin.place import until
 
 GROUP = "turns"
 PER_SENDER = 12  # messages: more in a row from one sender would be paced
+REST = 0.1  # s: an idle session has been so for a while, and its files lie still
 NAME = "ada"
 APPEARS = 5  # sessions that appear, each for mail of its own
 
@@ -110,6 +111,7 @@ def _offered(setup: Setup, *, sampled: bool) -> tuple[Figure, tuple[str, ...]]:
                 accepts.append(accepted - begun)
                 wire.wait(NAME, message, "seen")
                 _idle(session.pid, place.registry)
+                time.sleep(REST)
         where = sampler.lines if sampler else ()
     late = sorted(gaps)[len(gaps) * 9 // 10]
     accept = statistics.median(accepts)
