@@ -68,5 +68,5 @@ def test_an_import_that_was_cut_off_is_finished_by_another(place: Place) -> None
     offered = shape(3)
     place.reached("ada", offered, "offered")
     given = {line["id"] for line in place.lines("ada", "ledger")}
-    assert given <= {shape(number) for number in range(3, COUNT + 1, 3)}
+    assert not given & {shape(n) for n in range(1, COUNT + 1) if n % 3}
     assert session.pid
