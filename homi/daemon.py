@@ -26,6 +26,7 @@ from homi.courier.courier import Courier
 from homi.courier.nudge import Nudges
 from homi.doors.bind import listener
 from homi.doors.control import ControlDoor
+from homi.doors.front import Front
 from homi.doors.office import Office
 from homi.doors.peer import PeerDoor
 from homi.doors.pickup import PickupDoor
@@ -33,13 +34,13 @@ from homi.doors.verbs import Verbs
 from homi.envelope import LedgerLine, SessionRef
 from homi.errors import CannotCreate
 from homi.legs.base import Evidence
-from homi.legs.claude import ClaudeLeg
+from homi.legs.claude import ClaudeLeg, rename
 from homi.legs.witness import ClaudeWitness
 from homi.names import Names
 from homi.owners import Owners
 from homi.peers.registry import Planter
 from homi.postmaster import Postmaster
-from homi.sessions import Sessions
+from homi.sessions import Session, Sessions
 from homi.store.disk import RealDisk
 from homi.store.mailbox import Item
 from homi.store.quarantine import Quarantine
@@ -152,6 +153,7 @@ class Daemon:
             postmaster.accept,
             settings=names.settings,
         )
+        self._front = Front(names, owners, sessions, rename)
         self._nudges = Nudges(store, owners, postmaster.remind)
         self._pickup = PickupDoor(root, names, postmaster, quarantine)
         self._office = Office(
@@ -194,6 +196,8 @@ class Daemon:
         self._ends.callback(self._sessions.detach)
         self._ends.push_async_callback(self._peer.stop)
         await self._peer.start()
+        self._front.start()
+        self._ends.push_async_callback(self._front.stop)
         courier = loop.create_task(self._courier.run(), name="courier")
         courier.add_done_callback(self._courier_ended)
         self._ends.push_async_callback(self._stop_courier, courier)
@@ -252,7 +256,7 @@ class Daemon:
 
     def _notes(self) -> dict[str, str]:
         """What a person should know of single names."""
-        notes = dict(self._peer.fights)
+        notes = self._peer.fights | self._front.notes
         for claim in self._names.all():
             if number := self._peer.unbound.get(claim.number):
                 notes[claim.name] = number
@@ -261,7 +265,7 @@ class Daemon:
                     notes.setdefault(
                         claim.name,
                         f"session {session.pid} has the name but cannot take mail"
-                        " (no socket, or another folder)",
+                        f" ({_unfit(session)})",
                     )
         return notes
 
@@ -279,6 +283,7 @@ class Daemon:
             self._door.repair,
             self._sessions.rescan,
             self._pickup.sweep,
+            self._front.sweep,
             self._courier.sweep,
             self._nudges.sweep,
         ):
@@ -294,6 +299,13 @@ def _be_the_only_one(path: Path) -> None:
             f"a daemon with pid {pid or 'unknown'} listens at {path}",
             hint="homi status shows it, homi stop ends it",
         )
+
+
+def _unfit(session: Session) -> str:
+    """Why it cannot own the name it has, and what that means for other sessions."""
+    if session.can_own:
+        return "another folder; the name is listed twice, so sessions cannot send to it"
+    return "it takes no turns" if session.socket else "it has no socket"
 
 
 def _place(offset: int) -> str:

@@ -122,26 +122,31 @@ class Names:
         self._tell(claim.name, None)
         return claim
 
+    def check_front(self, name: Name) -> None:
+        """Usage (64) for a name too long to be in front, CannotCreate (73) where what
+        its session would be called is a name of its own."""
+        if len(name) > FRONT_MAX:
+            raise Usage(
+                f"{name} has {len(name)} characters, a name in front has at most"
+                f" {FRONT_MAX}",
+                hint="its session is called NAME-live, which must be a name too",
+            )
+        behind = live_name(name, 1)
+        if self.get(behind) or self.aliases.get(behind):
+            raise CannotCreate(
+                f"{behind} is a name of its own here",
+                hint=f"the session of {name} would be called so:"
+                f" homi release {behind}, or homi alias rm {behind}",
+            )
+
     def front(self, name: str, *, on: bool) -> Claim:
-        """Keep whether the name stays listed while a session has it.  Usage (64) for
-        a built-in or a name too long, CannotCreate (73) where a session behind it
-        could not be told from another name."""
+        """Keep whether the name stays listed while a session has it (check_front);
+        Usage (64) for a built-in."""
         claim = self.require(name)
         if claim.built_in:
             raise Usage(f"{claim.name} belongs to no session")
-        if on and len(claim.name) > FRONT_MAX:
-            raise Usage(
-                f"{claim.name} has {len(claim.name)} characters, a name in front has"
-                f" at most {FRONT_MAX}",
-                hint="its session is called NAME-live, which must be a name too",
-            )
-        behind = live_name(claim.name, 1)
-        if on and (self.get(behind) or self.aliases.get(behind)):
-            raise CannotCreate(
-                f"{behind} is a name of its own here",
-                hint=f"the session of {claim.name} would be called so:"
-                f" homi release {behind}, or homi alias rm {behind}",
-            )
+        if on:
+            self.check_front(claim.name)
         if on != claim.front:
             claim = msgspec.structs.replace(claim, front=on)
             self._put(claim)

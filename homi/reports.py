@@ -62,6 +62,7 @@ class Claimed(msgspec.Struct, frozen=True, omit_defaults=True):
     fresh: bool  # false: it was claimed already
     socket: str  # where native clients write to the name
     owner: int = 0  # pid of the live session that has the name; 0: nobody
+    front: bool = False  # its record stays listed while a session has it
 
 
 class Aliased(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -198,6 +199,7 @@ class NameRow(msgspec.Struct, frozen=True, omit_defaults=True):
     cwd: str = ""
     note: str = ""  # anything a person should know: a fight over the record, …
     socket: str = ""  # homi's own, which stays while a session owns the name
+    front: bool = False  # its session goes by another name, so that it stays listed
 
 
 class AliasRow(msgspec.Struct, frozen=True, omit_defaults=True):

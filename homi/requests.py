@@ -77,6 +77,7 @@ class Claim(Request, frozen=True, tag="claim"):
     name: str
     cwd: str | None = None
     take: bool = False
+    front: bool | None = None  # its record stays listed while a session has it
 
 
 class Release(Request, frozen=True, tag="release"):

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from homi import config, paths
 from homi.address import OWNER, Name, fold
+from homi.cli.mail import Mail
 from homi.cli.output import note
 from homi.connection import Connection
 from homi.dial import Absent
@@ -52,23 +53,25 @@ def connect(root: Path) -> tuple[Self, Connection | None]:
     try:
         client = Connection(root)
     except Absent:
-        return measure(), None
+        return measure(root), None
     except VersionMismatch as error:
         note(error.text)
-        return measure(), None
+        return measure(root), None
     welcome = client.welcome
     name = None if welcome.name is None else Name(welcome.name)
     return Self(welcome.caller, name), client
 
 
-def measure() -> Self:
-    """Who calls, from this process itself."""
+def measure(root: Path) -> Self:
+    """Who calls, from this process itself and the names of root."""
     chain = process.ancestors(os.getpid())
     for folder in config.load(paths.config_file()).registry_folders():
         for pid in chain:
             record = registry.read_record(str(folder / "sessions"), pid)
             if isinstance(record, registry.Record) and _lives(pid, record):
                 name = fold(record.name)
+                if name is not None:
+                    name = Mail(root).shown().public(name)
                 return Self(CallerClass.SESSION, name, record.session_id or None)
     # An unreadable environment hides what started us: then we are no person.
     if process.agent_variables(os.getpid()) is False and process.has_terminal(

@@ -8,7 +8,7 @@ from homi import paths
 from homi.address import show
 from homi.cli import options, output
 from homi.connection import Connection
-from homi.errors import NoInput
+from homi.errors import NoInput, Usage
 from homi.reports import (
     Claimed,
     Done,
@@ -23,26 +23,47 @@ from homi.requests import (
 @click.argument("name")
 @click.option("--cwd", metavar="DIR", help="Only a session in DIR or below owns it.")
 @click.option("--take", is_flag=True, help="Give it to the newest live session of it.")
+@click.option("--front", is_flag=True, help="Keep it listed while a session has it.")
+@click.option("--no-front", is_flag=True, help="List the session under it again.")
 @options.as_json
 @click.pass_obj
 def claim(
-    home: str, /, name: str, cwd: str | None, *, take: bool, as_json: bool
+    home: str,
+    /,
+    name: str,
+    cwd: str | None,
+    *,
+    take: bool,
+    front: bool,
+    no_front: bool,
+    as_json: bool,
 ) -> None:
     """Make NAME an address that keeps its mail at any hour.
 
     \b
       $ homi claim gds-agent
       $ homi claim --cwd ~/src/gds gds-agent
+      $ homi claim --front gds-agent    # its session is called gds-agent-live
     """
+    if front and no_front:
+        raise Usage("--front and --no-front are two things", hint="name one of them")
     folder = None if cwd is None else _absolute(cwd)
     with Connection(paths.state_root(home)) as client:
-        done = client.call(Claim(i=1, name=name, cwd=folder, take=take), Claimed)
+        asked = Claim(
+            i=1,
+            name=name,
+            cwd=folder,
+            take=take,
+            front=front if front or no_front else None,
+        )
+        done = client.call(asked, Claimed)
     if as_json:
         output.json_line(done)
         return
     owner = f", owned by pid {done.owner}" if done.owner else ""
     what = "claimed" if done.fresh else "already claimed"
-    output.line(f"{what} {done.name}{owner}")
+    where = ", in front" if done.front else ""
+    output.line(f"{what} {done.name}{owner}{where}")
 
 
 def _absolute(folder: str) -> str:

@@ -89,7 +89,7 @@ class Tray:
         """Who signs and who is meant are settled once, by the daemon's own rules."""
         self._plan = plan
         self._root = paths.state_root(plan.home)
-        mail, self._me = Mail(self._root), measure()
+        mail, self._me = Mail(self._root), measure(self._root)
         self._place = mail.recipient(plan.to)
         plain = Name(folded(plan.sender)) if plan.sender else self._me.need_sender()
         _may_sign(self._me, plain, mail.claimed())

@@ -48,7 +48,13 @@ class Naming:
         if request.take:
             self._rights.need_person("claim --take")
         self._no_alias(name)
+        if request.front is not None:
+            self._own_front(name)
+        if request.front:
+            self._office.names.check_front(name)
         claim, fresh = self._office.names.claim(name, request.cwd, self._clock.wall())
+        if request.front is not None:
+            claim = self._office.names.front(name, on=request.front)
         if request.take:
             self._office.take(name)
         if why := self._office.unbound(claim.number):
@@ -61,6 +67,7 @@ class Naming:
                 fresh=fresh,
                 socket=self._office.socket_for(name),
                 owner=owner.pid if owner else 0,
+                front=claim.front,
             ),
         )
 
@@ -104,6 +111,14 @@ class Naming:
             claim = office.names.require(self._rights.mailbox(request.name))
         rows = [SettingRow(*one) for one in show_all(claim.settings, LEGS)]
         reply(request.i, Chosen(claim.name, rows))
+
+    def _own_front(self, name: Name) -> None:
+        """77 where a session would have another one renamed."""
+        free = self._office.names.get(name) is None
+        free = free and not self._office.sessions.by_address(name)
+        session = self._rights.caller.caller is CallerClass.SESSION
+        if session and not free and not self._rights.owns(name):
+            raise NotAllowed(f"the name {name} is not this session's to be in front of")
 
     def _no_alias(self, name: Name) -> None:
         """73 where the name leads elsewhere."""

@@ -117,6 +117,7 @@ class Views:
             cwd=claim.cwd or "",
             note=notes.get(claim.name, ""),
             socket=office.socket_for(claim.name),
+            front=claim.front,
         )
 
     def _legs(self, request: Legs, reply: Reply) -> None:

@@ -16,7 +16,7 @@ from homi.clock import Clock
 from homi.envelope import Reason, Rung
 from homi.legs import render
 from homi.legs.base import Deferred, Held, Letter, Offered, Outcome
-from homi.peers.frame import build_message, build_tag
+from homi.peers.frame import build_message, build_rename, build_tag
 from homi.peers.registry import peer_token
 from homi.sessions import Session
 
@@ -72,6 +72,17 @@ class ClaudeLeg:
         return outcome
 
 
+async def rename(session: Session, name: str) -> bool:
+    """Ask a session to go by another name, once; whether its channel took that.
+
+    Whether it does shows in its own record.
+    """
+    if not _is_our_socket(session.socket):
+        return False
+    data = build_rename(name, token=_token(session))
+    return isinstance(await _hand_over(session.socket, data), Offered)
+
+
 def message_bytes(letter: Letter, session: Session) -> bytes:
     """The bytes of one hand-over; the head alone where the whole is too long."""
     data = _message(letter, session, render.turn(letter))
@@ -92,14 +103,19 @@ def _message(letter: Letter, session: Session, text: str) -> bytes:
         render.sender_tag(letter),
         letter.msg.mode,
     )
-    sessions = str(Path(session.config_dir) / "sessions")
     return build_message(
         content,
         letter.msg.id,
         letter.line_socket or letter.reply_socket,
-        token=peer_token(sessions, session.socket) if session.config_dir else None,
+        token=_token(session),
         session_id=session.session_id or None,
     )
+
+
+def _token(session: Session) -> str | None:
+    """What the session published for those who write to it."""
+    sessions = str(Path(session.config_dir) / "sessions")
+    return peer_token(sessions, session.socket) if session.config_dir else None
 
 
 def _units(data: bytes) -> int:

@@ -217,6 +217,12 @@ def build_message(
     return auth + _encode(line)
 
 
+def build_rename(name: str, *, token: str | None = None) -> bytes:
+    """All bytes that ask a session to go by another name."""
+    auth = b"" if token is None else _encode({"type": "auth", "token": token})
+    return auth + _encode({"type": "control", "action": "rename", "name": name})
+
+
 def defuse(text: str) -> str:
     """text in which nothing closes the tag, in whatever case and with whatever
     blanks: '</' of such a tag becomes '<\\/', as the client does it."""

@@ -116,6 +116,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--mode", default="prompting", choices=["prompting", "bypass"])
     parser.add_argument("--inbound", default="")
     parser.add_argument("--session-id", default="")
+    parser.add_argument("--keep-name", action="store_true", help="obey no rename")
     parser.add_argument("--auto", action="store_true", help="turns end by themselves")
     parser.add_argument("--reply", default="", help="what --auto answers each letter")
     parser.add_argument("--no-transcript", action="store_true")

@@ -153,7 +153,8 @@ class Session:
 
     def _control(self, line: dict[str, Any]) -> None:
         if line.get("action") == "rename":
-            self.rename(str(line["name"]), "peer")
+            if not self.options.keep_name:
+                self.rename(str(line["name"]), "peer")
         else:
             emit("notice", **{k: v for k, v in line.items() if k != "type"})
             self.own_turn("[Cross-session delivery notice]")
@@ -314,7 +315,9 @@ class Session:
         return verdict
 
     def rename(self, name: str, source: str = "user") -> None:
-        """Another name at once, with its new date."""
+        """Another name at once, with its new date; of one that is taken, a third."""
+        if self.record.taken(name):
+            name, source = f"{name}-mighty-whale", "collision"
         self.record.write(
             name=name, nameSource=source, nameSince=int(time.time() * 1000)
         )

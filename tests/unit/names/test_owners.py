@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from homi.address import OWNER, Name
+from homi.address import OWNER, Name, parse_address
 from homi.clock import SystemClock
 from homi.errors import NoInput, NoSuchName
 from homi.names import Names
@@ -289,3 +289,47 @@ def test_only_who_owns_a_name_or_alone_carries_it_decides_over_its_mail(
     scene.look()
     assert decides("owner")
     assert not decides("hook")
+
+
+def test_behind_a_front_a_session_keeps_the_name_and_leaves_it_free(
+    registry: Registry, scene: Scene
+) -> None:
+    """Taken while it goes by the name itself, told before the owner; then free."""
+    told: list[object] = []
+    scene.owners.on_taken(lambda name: told.append((name, scene.owners.taken(name))))
+    scene.owners.subscribe(lambda _name, _old, new: told.append(new and new.pid))
+    scene.names.front("ada", on=True)
+    pid = registry.session("ada")
+    scene.look()
+    assert [each.pid for each in scene.owners.bare(ADA)] == [pid]
+    registry.write(pid, name="ada-live")
+    scene.look()
+    assert scene.pid() == pid
+    assert scene.owners.bare(ADA) == []
+    assert told == [("ada", True), pid, ("ada", False)]
+    session = scene.sessions.by_pid(pid)
+    assert session is not None
+    assert scene.owners.public(session) == "ada"
+    assert scene.owners.belongs(ADA, session)
+    second = registry.session("ada-live-2", startedAt=1)
+    scene.look()
+    assert scene.pid() == pid
+    assert [each.pid for each in scene.owners.others(ADA)] == [second]
+    scene.names.front("ada", on=False)
+    assert scene.pid() is None
+    assert scene.owners.public(session) == "ada-live"
+
+
+def test_an_alias_is_taken_while_a_session_with_a_socket_has_its_name(
+    registry: Registry, scene: Scene
+) -> None:
+    """One without a socket is no one to step aside for."""
+    scene.names.add_alias("bob", parse_address("ada"), NOW)
+    deaf = registry.session("bob", messagingSocketPath=None)
+    scene.look()
+    assert not scene.owners.taken(Name("bob"))
+    registry.write(deaf, name="bob")
+    scene.look()
+    assert scene.owners.taken(Name("bob"))
+    scene.names.aliases.remove("bob")
+    assert not scene.owners.taken(Name("bob"))
