@@ -83,9 +83,12 @@ class Digests:
         return self._open.get(item.seq)
 
     def reserved(self, item: Item) -> bool:
-        """Whether a digest that is not handed over yet lists the letter."""
+        """Whether a digest lists the letter that is not handed over yet, or whose
+        letters do not say so yet."""
         return not in_hands(item) and any(
-            each.lists(item.seq) and not _ended(self._box.pending.get(seq))
+            each.lists(item.seq)
+            and seq not in self._complete
+            and not _ended(self._box.pending.get(seq))
             for seq, each in self._open.items()
         )
 
@@ -122,7 +125,7 @@ class Digests:
         return [
             (each, msgspec.structs.replace(line, repeat=each.repeat))
             for each in self._listed(which)
-            if not in_hands(each) or each.session != session
+            if not (in_hands(each) or _taken_back(each)) or each.session != session
         ]
 
     def complete(self, which: Digest) -> None:
@@ -265,6 +268,12 @@ def _handed(item: Item, move: Move | None) -> bool:
     """Whether a session has the digest, before or after move."""
     rung = item.rung if move is None else move.rung
     return rung in (Rung.OFFERED, Rung.TAKEN) or rung in READ
+
+
+def _taken_back(item: Item) -> bool:
+    """Whether somebody ordered it to go out once more: told of it, the session has
+    not got it."""
+    return item.rung is Rung.STORED and item.repeat
 
 
 def _ended(item: Item | None) -> bool:

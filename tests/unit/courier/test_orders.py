@@ -338,6 +338,7 @@ def test_a_flush_moves_nothing_that_is_with_a_session_or_held() -> None:
     """Time is not what they wait for."""
 
     async def body(world: World) -> None:
+        world.digest_from = 3
         held = await world.mail("held", "eve")
         await ordered(world, Deed.HOLD, held)
         world.town.come(session(5), ADA)
@@ -383,5 +384,54 @@ def test_thousands_are_held_at_once() -> None:
         items = await world.mails(3000)
         verdicts = await ordered(world, Deed.HOLD, *items)
         assert {verdict.rung for verdict in verdicts} == {Rung.PARKED}
+
+    in_world(body)
+
+
+def test_what_is_held_stands_in_no_digest() -> None:
+    """Nor what waits behind it; the control: all other letters of the backlog do."""
+
+    async def body(world: World) -> None:
+        world.digest_from = 3
+        held = await world.mail("held", "eve")
+        behind = await world.mail("behind", "eve")
+        await ordered(world, Deed.HOLD, held)
+        others = await world.mails(5)
+        world.town.come(session(5), ADA)
+        await world.rest()
+        assert world.rungs(held) == ["parked"]
+        assert world.rungs(behind) == []
+        assert all(world.rungs(item) == ["offered"] for item in others)
+        # What a digest gave to the session is given again by itself, or ended.
+        again, over = others[0], others[1]
+        (verdict,) = await ordered(world, Deed.REQUEUE, again)
+        assert (verdict.rung, verdict.given) == (Rung.STORED, 5)
+        assert world.rungs(again)[1:] == ["stored", "intent", "offered"]
+        assert world.slot.texts()[1:] == ["bob 0"]
+        await ordered(world, Deed.DROP, over)
+        assert world.rungs(over) == ["offered", "dropped"]
+        (verdict,) = await ordered(world, Deed.HOLD, others[2])
+        assert error_of(verdict) == "not-reached"
+
+    in_world(body)
+
+
+def test_a_requeue_out_of_a_digest_outlives_a_restart() -> None:
+    """The digest does not take the letter back; the control: it keeps the others."""
+
+    async def body(world: World) -> None:
+        world.digest_from = 3
+        others = await world.mails(5)
+        world.town.come(session(5), ADA)
+        await world.rest()
+        world.slot.deaf_to.add(5)
+        await ordered(world, Deed.REQUEUE, others[0])
+        await world.restart()
+        assert world.slot.texts()[1:] == []
+        world.slot.deaf_to.clear()
+        world.town.change(session(5, status="busy"))
+        await world.rest()
+        assert world.slot.texts()[1:] == ["bob 0"]
+        assert world.rungs(others[1]) == ["offered"]
 
     in_world(body)
