@@ -5,6 +5,7 @@ own record's to say, and what is listed is numbers' to decide.  homi-address(7).
 """
 
 import asyncio
+import contextlib
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
@@ -19,6 +20,7 @@ from homi.sessions import Session, Sessions
 log = logging.getLogger("homi.front")
 
 SHOWN = 5.0  # s for a session to write the name it was given into its record
+AGAIN = 0.5  # s until it is asked once more within that time
 TRIES = 3  # in a FIGHT: a session that wants its name back gets it then
 FIGHT = 60.0  # s
 STOP = 1.0  # s for a request in flight to end
@@ -156,15 +158,17 @@ class Front:
         task.add_done_callback(self._reaped)
 
     async def _asking(self, session: Session, name: Name, wanted: Name) -> None:
-        """Ask, and wait until its record shows another name."""
+        """Ask, and ask again, until its record shows another name."""
         process = (session.pid, session.start)
         news = self._news[process]
         try:
             async with asyncio.timeout(self._shown):
-                if await self._rename(session, wanted):
-                    while self._called(session) == session.address:
-                        news.clear()
-                        await news.wait()
+                while self._called(session) == session.address:
+                    news.clear()
+                    await self._rename(session, wanted)
+                    # A session that just began passes a request over in silence.
+                    with contextlib.suppress(TimeoutError):
+                        await asyncio.wait_for(news.wait(), AGAIN)
         except TimeoutError:
             log.debug("%s: no news of pid=%d", name, session.pid)
         finally:

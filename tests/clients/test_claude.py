@@ -274,3 +274,48 @@ def test_sixty_held_mails_of_three_senders_all_arrive_in_order(
         assert told == [f"{count:02}" for count in range(20)]
     rungs = [line["rung"] for line in post.lines("ada", "ledger")]
     assert "dropped" not in rungs
+
+
+def test_a_name_in_front_is_stored_first_and_its_session_has_it_all_the_same(
+    claude: Claude, post: Post
+) -> None:
+    """Renamed by the client's own frame, idle or busy; over /clear and its user's
+    own /rename; what the session sends is from the name in front."""
+    post.ok("claim", "--front", "ada")
+    post.ok("claim", "eve")
+    claude.start("ada")
+    pid = claude.pids["ada"]
+    claude.record(lambda one: one.get("pid") == pid and one["name"] == "ada-live")
+    post.listed("ada")
+    claude.start("eve", settings=allow("SendMessage"))
+    send_to(claude, "eve", "ada", "native to the front")
+    stored = post.stored("ada", "native to the front")
+    given = claude.given("ada", "native to the front")
+    post.reached("ada", stored["msg"]["id"], "seen", 30)
+    assert stored["msg"]["from"] == "eve"
+    before = claude.ids["ada"]
+    claude.type("ada", "/clear")
+    claude.record(
+        lambda one: (
+            one.get("pid") == pid
+            and one["sessionId"] != before
+            and one["name"] == "ada-live"
+        )
+    )
+    claude.type("ada", "/rename ada")
+    renamed = claude.record(
+        lambda one: (
+            one.get("pid") == pid
+            and one["name"] == "ada-live"
+            and one.get("nameSource") == "peer"
+        )
+    )
+    post.listed("ada")
+    claude.ids["ada"] = renamed["sessionId"]
+    message = post.send("ada", "after all of it")
+    assert claude.given("ada", "after all of it")
+    post.reached("ada", message, "seen", 30)
+    send_to(claude, "ada", address(given), "native answer")
+    assert post.stored("eve", "native answer")["msg"]["from"] == "ada"
+    claude.end("ada")
+    post.listed("ada")

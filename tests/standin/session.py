@@ -18,6 +18,7 @@ from tests.standin.admission import Guard, Policy
 from tests.standin.letter import Letter, emit
 from tests.standin.transcript import GATHER, Transcript
 
+RENAMES_FROM = 0.3  # s: before, the client passes a rename over in silence
 DROP_BATCH = 0.5  # s: the first drop is told at once, the rest in one receipt
 
 
@@ -41,6 +42,7 @@ class Session:
         self.last: Letter | None = None
         self.blocking = False
         self.done = asyncio.Event()
+        self.born = time.monotonic()
         self.tasks: set[asyncio.Task[object]] = set()
         self._flush: asyncio.TimerHandle | None = None
         self.talk = self._conversation(options.session_id or str(uuid.uuid4()))
@@ -153,7 +155,8 @@ class Session:
 
     def _control(self, line: dict[str, Any]) -> None:
         if line.get("action") == "rename":
-            if not self.options.keep_name:
+            young = time.monotonic() - self.born < RENAMES_FROM
+            if not self.options.keep_name and not young:
                 self.rename(str(line["name"]), "peer")
         else:
             emit("notice", **{k: v for k, v in line.items() if k != "type"})
