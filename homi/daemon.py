@@ -12,6 +12,7 @@ import os
 import random
 import resource
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import uvloop
@@ -35,6 +36,7 @@ from homi.envelope import LedgerLine, SessionRef
 from homi.errors import CannotCreate
 from homi.legs.base import Evidence
 from homi.legs.claude import ClaudeLeg, rename
+from homi.legs.hook import HookLeg, Sheet
 from homi.legs.witness import ClaudeWitness
 from homi.names import Names
 from homi.owners import Owners
@@ -141,11 +143,12 @@ class Daemon:
             doubtful=store.mailboxes() if store.unclean else (),
         )
         witness = ClaudeWitness(self._evidence, clock)
+        self._hook_leg = HookLeg(witness)
         self._courier = Courier(
             store,
             owners,
             sessions,
-            [ClaudeLeg(clock, witness)],
+            [ClaudeLeg(clock, witness), self._hook_leg],
             witness,
             self._peer.reply_sockets,
             clock,
@@ -184,6 +187,8 @@ class Daemon:
         self._office.explain = self._courier.explain
         self._office.outlook = self._courier.outlook
         self._office.unproven = self._courier.unproven
+        self._office.stirred = self._courier.stirred
+        self._office.brief = self._brief
         self._office.unbound = lambda number: self._peer.unbound.get(number, "")
         self._office.connections = lambda: self._door.connections
         self._office.notes = self._notes
@@ -248,6 +253,15 @@ class Daemon:
     def _tell(self, item: Item, place: Name, step: str, text: str) -> None:
         """A notice to the sender of item."""
         self._postmaster.tell(item.from_, item.id, item.kind, f"{place}/{step}", text)
+
+    def _brief(
+        self, names: list[Name], session: Session, ready: Callable[[str], None]
+    ) -> Sheet | None:
+        """A sheet for a hook of session, on its way to be filled."""
+        sheet = self._hook_leg.open(session)
+        if sheet is not None:
+            self._courier.brief(names, sheet, ready)
+        return sheet
 
     def _moved(self, name: Name, line: LedgerLine) -> None:
         """A line somebody else than the courier recorded."""

@@ -95,6 +95,12 @@ class Owners:
         aliases = [alias.name for alias in self._names.aliases.all()]
         return [*(claim.name for claim in self._names.all()), *aliases, *live]
 
+    def asking(self, name: Name) -> Session | None:
+        """The session whose hooks may ask for the mail of name: the first of that name
+        without a socket, where nobody owns it."""
+        fit = (s for s in self._sessions.by_address(name) if not s.socket)
+        return next((s for s in fit if self.belongs(name, s)), None)
+
     def names_of(self, ref: SessionRef) -> list[Name]:
         """The claimed names that session owns, by name."""
         return sorted(

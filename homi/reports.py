@@ -55,6 +55,12 @@ class Waited(msgspec.Struct, frozen=True, omit_defaults=True):
     seq: int  # of the newest: the `after` of the next wait
 
 
+class Brief(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Answer to hook."""
+
+    text: str = ""  # for the model; empty: nothing to print
+
+
 class Claimed(msgspec.Struct, frozen=True, omit_defaults=True):
     """Answer to claim."""
 

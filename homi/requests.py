@@ -131,6 +131,20 @@ class Await(Request, frozen=True, tag="await"):
     timeout: float | None = None  # seconds
 
 
+class Hook(Request, frozen=True, tag="hook"):
+    """What is there for the session whose hook asks, as text for its model."""
+
+    callers = frozenset({CallerClass.SESSION})
+    event: Literal["session-start", "prompt", "stop"]
+    session_id: str  # as the client told its hook; another's gets nothing
+
+
+class Printed(Request, frozen=True, tag="printed"):
+    """The text of the brief is out: what stands on it was offered."""
+
+    callers = frozenset({CallerClass.SESSION})
+
+
 class Status(Request, frozen=True, tag="status"):
     """How the daemon is: counts, ring, queues, sessions."""
 
@@ -208,6 +222,8 @@ VERBS: tuple[type[Request], ...] = (
     Ack,
     Wait,
     Await,
+    Hook,
+    Printed,
     Status,
     List,
     Legs,

@@ -49,6 +49,7 @@ OPTIONS: tuple[Option, ...] = (
     ("wait", ("--after",), "after", "number", "SEQ", "Only mail with a higher seq."),
     ("wait", ("--json",), "as_json", "flag", "", "Print a JSON object a message."),
 )
+EVENTS = ("session-start", "prompt", "stop")  # of homi hook; requests has the same
 
 
 def main() -> None:
@@ -65,7 +66,14 @@ def main() -> None:
 
 
 def guarded(args: list[str]) -> int:
-    """The exit status of args; every failure a caller may meet is one line."""
+    """The exit status of args; every failure a caller may meet is one line.  A hook
+    ends with 0 whatever happens: with another status a client may stop its turn."""
+    status = _guarded(args)
+    return 0 if _hook(args) else status
+
+
+def _guarded(args: list[str]) -> int:
+    """As guarded(), with the status that the failure has."""
     try:
         status = run(args)
         if sys.stdout is not None:
@@ -110,6 +118,8 @@ def _said(error: OSError) -> str:
 
 def run(args: list[str]) -> int:
     """Send when args are the plain case of it; else let click read them."""
+    if hook := _hook(args):
+        return load("homi.cli.hooked", "run", *hook)
     plan = parse(args)
     return load("homi.cli.main", "run", args) if plan is None else post(plan)
 
@@ -136,12 +146,8 @@ def load(module: str, function: str, *args: object) -> int:
 def parse(args: list[str]) -> Plan | None:
     """The send in args; None where only click can tell what is meant or wrong."""
     left = list(args)
-    home = ""
-    while left and left[0].startswith("--home"):
-        if not (found := _value(left, ("--home",))):
-            return None
-        home = found
-    if not left or left.pop(0) != "send":
+    home = _home(left)
+    if home is None or not left or left.pop(0) != "send":
         return None
     operands: list[str] = []
     fields: dict[str, str] = {}
@@ -154,6 +160,25 @@ def parse(args: list[str]) -> Plan | None:
         elif not _option(left, fields):
             return None
     return _plan(home, operands, fields)
+
+
+def _hook(args: list[str]) -> tuple[str, str] | None:
+    """The home and the event where args are a hook, None where they are not."""
+    left = list(args)
+    home = _home(left)
+    if home is None or len(left) != 2 or left[0] != "hook" or left[1] not in EVENTS:
+        return None
+    return home, left[1]
+
+
+def _home(left: list[str]) -> str | None:
+    """Take each --home off the front of left; the last one's value, None if odd."""
+    home = ""
+    while left and left[0].startswith("--home"):
+        if not (found := _value(left, ("--home",))):
+            return None
+        home = found
+    return home
 
 
 def _option(left: list[str], fields: dict[str, str]) -> bool:

@@ -21,6 +21,7 @@ MODULES = {
     "start": "service",
     "stop": "service",
     "run": "service",
+    "hook": "hook",
     "status": "status",
     "claim": "claim",
     "release": "claim",

@@ -21,10 +21,12 @@ from homi.courier.offering import Offering, ReplySocket, SettingsOf
 from homi.courier.orders import Job
 from homi.courier.outlook import Outlook, outlook
 from homi.courier.pace import Process
+from homi.courier.pull import brief
 from homi.courier.rules import Where, in_hands, process_of
 from homi.envelope import FINISHED, LedgerLine, Reason, Rung, SessionRef
 from homi.errors import Unavailable
 from homi.legs.base import Evidence, Leg, Witness
+from homi.legs.hook import Sheet
 from homi.peers.process import alive
 from homi.sessions import Session
 from homi.settings import DEFAULTS
@@ -199,6 +201,18 @@ class Courier:
         tended.drain.errands.jobs.append(job)
         tended.resting = False
         self._wake(tended)
+
+    def stirred(self, session: Session) -> None:
+        """A session shows by its hook that it moved on: look at what it wrote."""
+        self._witness.changed(session)
+
+    def brief(
+        self, names: list[Name], sheet: Sheet, ready: Callable[[str], None]
+    ) -> None:
+        """Fill sheet with the mail of names for its session; ready is told its text
+        once the ledger has it, and whoever shows it settles the sheet."""
+        drains = [self._open(name).drain for name in names]
+        self._spawn(brief(drains, sheet, ready), "brief")
 
     def sweep(self) -> None:
         """Look at everything again, for the event that got lost."""

@@ -5,6 +5,8 @@ over the pending mail by lanes.  Decides nothing itself (rules, moves) and knows
 no leg by name.  One task at a time runs it; homi-overview(7) has the figure.
 """
 
+import asyncio
+import contextlib
 import logging
 from collections import deque
 from typing import assert_never
@@ -24,6 +26,7 @@ from homi.courier.rules import (
     Step,
     Wait,
     Where,
+    at_rest,
     expires_at,
     in_hands,
     listed,
@@ -54,48 +57,50 @@ class Drain:
         self.woken = False
         self.lanes = Lanes()  # of the last whole pass; empty while one runs
         self.asleep = False  # nobody owned the name at the last pass
-        self._means = means
-        self._box = means.store.mailbox(name)
-        self._digests = Digests(self._box, means.accept, means.clock)
+        self.means = means
+        self.box = means.store.mailbox(name)
+        self.digests = Digests(self.box, means.accept, means.clock)
+        self.turn = asyncio.Lock()  # of whoever moves this name's letters
         self._owed: deque[tuple[Item, Move]] = deque()  # facts not yet in the ledger
         self._closed = 0  # times in a row the ledger took nothing
         self._drops: dict[int, int] = {}  # by seq: receipts of loss so far
         self.errands = Errands(
-            self._box, means.hands, means.ledger, means.offering, self.forget
+            self.box, means.hands, means.ledger, means.offering, self.forget
         )
 
     def owner(self) -> Session | None:
         """Who may be offered this name's mail now."""
-        return None if self.name in BUILT_IN else self._means.owners.owner(self.name)
+        return None if self.name in BUILT_IN else self.means.owners.owner(self.name)
 
     async def run(self) -> float | None:
         """Do all that can be done now; seconds until something is due again."""
         while True:
             self.woken = False
             try:
-                await self._settle()
-                await self.errands.run(self.owner())
-                lanes = await self._pass()
+                async with self.turn:
+                    await self._settle()
+                    await self.errands.run(self.owner())
+                    lanes = await self._pass()
             except NotRecorded:
                 self._closed += 1
                 self.errands.refuse(StorageFailed("the ledger takes nothing now"))
                 return min(STORE_RETRY * 2.0 ** (self._closed - 1), STORE_RETRY_MAX)
             self._closed = 0
-            if self._means.stopping():
+            if self.means.stopping():
                 self.errands.refuse(Unavailable("the daemon is stopping"))
                 return None
             if not (self.woken or self.inbox or self.errands.jobs):
                 if lanes.due is None:
                     return None
-                return max(lanes.due - self._means.clock.wall(), 0.001)
+                return max(lanes.due - self.means.clock.wall(), 0.001)
 
     def forget(self, seq: int, message: MessageId) -> None:
         """The letter is finished, whoever said so."""
-        self._digests.ended(seq, self._box.rung_of(message))
+        self.digests.ended(seq, self.box.rung_of(message))
         self._drops.pop(seq, None)
         self.errands.again.discard(seq)
-        self._means.offering.forget(self.name, seq)
-        self._means.hands.drop(self.name, message)
+        self.means.offering.forget(self.name, seq)
+        self.means.hands.drop(self.name, message)
 
     async def _settle(self) -> None:
         """Bring what is owed, then the evidence, into the ledger, in that order."""
@@ -117,42 +122,52 @@ class Drain:
         """Write what is owed; NotRecorded leaves the rest owed."""
         while self._owed:
             item, move = self._owed[0]
-            if self._box.pending.get(item.seq) is item:
-                await self._write(item, move)
+            if self.box.pending.get(item.seq) is item:
+                await self.write(item, move)
             self._owed.popleft()
 
-    async def _write(self, item: Item, move: Move) -> None:
+    async def owe(self, item: Item, move: Move) -> None:
+        """Record what happened; where the ledger takes nothing, the next run does."""
+        self._owed.append((item, move))
+        with contextlib.suppress(NotRecorded):
+            await self._pay()
+
+    async def expire(self, item: Item) -> None:
+        """End a letter whose time is over."""
+        await self.write(item, _expired(item))
+
+    async def write(self, item: Item, move: Move) -> None:
         """One line into the ledger, and what follows from it."""
-        digest = self._digests.of(item)
+        digest = self.digests.of(item)
         if digest is not None and move.rung in READ:
             # A digest that is read says no more which letters it listed.
             await self._told(digest, item, move)
-        if not await self._means.ledger.record(self.name, item, move):
+        if not await self.means.ledger.record(self.name, item, move):
             raise NotRecorded
         if move.rung in FINISHED:
             self.forget(item.seq, item.id)
         elif move.rung is Rung.REFUSED and item.session is not None:
-            self._means.hands.take(item.session, self.name, item.id)
+            self.means.hands.take(item.session, self.name, item.id)
         if move.tell and item.kind in AGENT_KINDS:
-            self._means.tell(item, self.name, move.rung.value, move.tell)
+            self.means.tell(item, self.name, move.rung.value, move.tell)
         if digest is not None:
             if move.rung is Rung.REFUSED:
-                self._digests.lost.append((digest, move.rung))
+                self.digests.lost.append((digest, move.rung))
             await self._told(digest, item)
 
     async def _told(self, digest: Digest, item: Item, move: Move | None = None) -> None:
         """The lines of the letters in a digest that a session has by now."""
-        pairs = self._digests.told(digest, item, move)
+        pairs = self.digests.told(digest, item, move)
         if pairs is not None:
             await self._write_all(pairs)
-            self._digests.complete(digest)
+            self.digests.complete(digest)
 
     async def _write_all(self, pairs: list[Pair]) -> None:
         """Many lines that depend on each other in nothing."""
-        box = self._box.pending
+        box = self.box.pending
         for start in range(0, len(pairs), TOGETHER):
             some = [p for p in pairs[start : start + TOGETHER] if p[0].seq in box]
-            if not all(await self._means.ledger.record_all(self.name, some)):
+            if not all(await self.means.ledger.record_all(self.name, some)):
                 raise NotRecorded
 
     async def _pass(self) -> Lanes:
@@ -160,15 +175,15 @@ class Drain:
         owner, lanes = self.owner(), Lanes()
         self.lanes, self.asleep = Lanes(), False
         await self._list(owner, lanes)
-        for item in list(self._box.pending.values()):
-            if _at_rest(item, owner, lanes):
+        for item in list(self.box.pending.values()):
+            if at_rest(item, owner, lanes.stopped(item.sender)):
                 continue
             if self._overtaken(owner):
                 self.woken = True
                 return lanes
-            if self._box.pending.get(item.seq) is not item or self._digests.of(item):
+            if self.box.pending.get(item.seq) is not item or self.digests.of(item):
                 continue
-            if self._digests.reserved(item):
+            if self.digests.reserved(item):
                 lanes.wait(item.sender, Wait(Reason.DIGEST, lane=True))
             else:
                 await self._step(item, owner, lanes)
@@ -178,35 +193,36 @@ class Drain:
 
     async def _list(self, owner: Session | None, lanes: Lanes) -> None:
         """Digests come first: the letters in one wait for it."""
-        while (freed := self._digests.given_back()) is not None:
+        while (freed := self.digests.given_back()) is not None:
             await self._write_all(freed)
-            self._digests.lost.popleft()
-        for digest, item in self._digests.pending():
-            facts = self._facts(item, owner)
+            self.digests.lost.popleft()
+        for digest, item in self.digests.pending():
+            facts = self.facts(item, owner)
             settled = facts.settles is None or facts.settles <= facts.now
-            if settled and self._digests.over(digest, item, owner, facts.where):
-                await self._write(item, OVER)
+            if settled and self.digests.over(digest, item, owner, facts.where):
+                await self.write(item, OVER)
                 continue
             await self._told(digest, item)
             await self._step(item, owner, lanes)
-        if owner is not None and self._digests.with_letters(owner):
-            self._means.hands.told(owner, self.name)
-        over = self._means.settings(self.name).digest
-        if owner is None or over is None or self._overtaken(owner):
+        if owner is not None and self.digests.with_letters(owner):
+            self.means.hands.told(owner, self.name)
+        chosen = self.means.settings(self.name)
+        over, quiet = chosen.digest, chosen.quiet_until(self.means.clock.wall())
+        if owner is None or over is None or quiet is not None or self._overtaken(owner):
             return
-        made = await self._digests.make(owner, over, lambda i: self._judge(i, owner))
+        made = await self.digests.make(owner, over, lambda i: self.judge(i, owner))
         if made is not None:
             await self._step(made, owner, lanes)
 
-    def _judge(self, item: Item, owner: Session | None) -> Step:
+    def judge(self, item: Item, owner: Session | None) -> Step:
         """What is to be done with the letter, were there no digests."""
-        return next_step(item, self._facts(item, owner))
+        return next_step(item, self.facts(item, owner))
 
     def _overtaken(self, owner: Session | None) -> bool:
         """Whether the pass works on what is no longer true."""
         now = self.owner()
         return (
-            self._means.stopping()
+            self.means.stopping()
             or bool(self.inbox)
             or bool(self.errands.jobs)
             or (now.ref if now else None) != (owner.ref if owner else None)
@@ -214,12 +230,12 @@ class Drain:
 
     async def _step(self, item: Item, owner: Session | None, lanes: Lanes) -> None:
         """Whatever is to be done with this one now."""
-        facts = self._facts(item, owner)
+        facts = self.facts(item, owner)
         lives = facts.where in (Where.HERE, Where.ELSEWHERE)
         if in_hands(item) and lives and not listed(item):
-            move = self._means.offering.adopt(self.name, item)
+            move = self.means.offering.adopt(self.name, item)
             if move is not None:
-                await self._write(item, move)
+                await self.write(item, move)
         step = next_step(item, facts)
         match step:
             case Wait():
@@ -227,9 +243,9 @@ class Drain:
                 if not in_hands(item) or listed(item):
                     lanes.at(expires_at(item))
             case Expire():
-                await self._write(item, _expired(item))
+                await self.expire(item)
             case Return():
-                await self._write(item, RETURNED)
+                await self.write(item, RETURNED)
             case Offer(repeat=repeat):
                 lanes.at(expires_at(item))
                 if owner is not None and lanes.stopped(item.sender) is None:
@@ -242,7 +258,7 @@ class Drain:
     ) -> None:
         """Hand it over if the session has room and the pace allows."""
         now = self.owner() or owner  # its status may be newer than the pass
-        ready = self._means.offering.prepare(
+        ready = self.means.offering.prepare(
             self.name, item, now, repeat=repeat, again=item.seq in self.errands.again
         )
         if isinstance(ready, NotReady):
@@ -250,33 +266,34 @@ class Drain:
             return
         self.errands.again.discard(item.seq)
         if ready.taken is None:
-            await self._write(item, ready.intent)
-        move = ready.taken or await self._means.offering.hand_over(ready)
+            await self.write(item, ready.intent)
+        move = ready.taken or await self.means.offering.hand_over(ready)
         self._owed.append((item, move))
         await self._pay()
-        if self._box.pending.get(item.seq) is item:
+        if self.box.pending.get(item.seq) is item:
             lanes.wait(item.sender, Wait(item.reason, item.until, lane=_stops(item)))
 
-    def _facts(self, item: Item, owner: Session | None) -> Facts:
-        hands = self._means.hands
+    def facts(self, item: Item, owner: Session | None) -> Facts:
+        """What the rules must know of item, were owner the one to have it."""
+        hands = self.means.hands
         return Facts(
-            now=self._means.clock.wall(),
+            now=self.means.clock.wall(),
             where=hands.where(item.session, owner),
             owner=owner,
             settles=hands.settles(item.session),
-            unchanged=self._means.offering.unchanged(self.name, item.seq, owner),
+            unchanged=self.means.offering.unchanged(self.name, item.seq, owner),
         )
 
     def _about(self, session: SessionRef, evidence: Evidence) -> Item | None:
         """The pending letter the evidence is about; of twins the one given there."""
-        found = self._box.find(evidence.id)
+        found = self.box.find(evidence.id)
         if found is None or _given_to(found, session):
             return found
-        twins = (i for i in self._box.pending.values() if i.id == evidence.id)
+        twins = (i for i in self.box.pending.values() if i.id == evidence.id)
         return next((item for item in twins if _given_to(item, session)), found)
 
     def _moment(self, item: Item, session: SessionRef) -> Moment:
-        clock, hands = self._means.clock, self._means.hands
+        clock, hands = self.means.clock, self.means.hands
         return Moment(
             wall=clock.wall(),
             monotonic=clock.monotonic(),
@@ -288,26 +305,16 @@ class Drain:
     def _note(self, item: Item, session: SessionRef, evidence: Evidence) -> None:
         """Remember what the next piece of evidence is judged by."""
         if isinstance(evidence, Ignored):
-            self._means.hands.again.add((item.id, process_of(session)))
+            self.means.hands.again.add((item.id, process_of(session)))
         elif isinstance(evidence, Receipt) and evidence.status == "dropped":
             self._drops[item.seq] = self._drops.get(item.seq, 0) + 1
             if evidence.drop_reason == "rate-limited":
-                self._means.offering.too_fast(item, session)
+                self.means.offering.too_fast(item, session)
 
 
 RETURNED = Move(
     rung=Rung.HELD, reason=Reason.NO_OWNER, by="its session ended", repeat=True
 )
-
-
-def _at_rest(item: Item, owner: Session | None, lanes: Lanes) -> bool:
-    """Whether there is nothing to do: the bulk of a full mailbox must not take the
-    loop's time."""
-    if item.ttl_s is not None:
-        return False
-    if item.rung is Rung.STORED:
-        return owner is None or lanes.stopped(item.sender) is not None
-    return listed(item) and owner is not None and item.session == owner.ref
 
 
 def _hold_up(lanes: Lanes, item: Item, why: NotReady) -> None:

@@ -252,7 +252,10 @@ class Offering:
             log.error("%s to=%s unreadable: %s", item.id, name, error)
             self._unreadable[key] = now + UNREADABLE_RETRY
             return None
-        reply, line = self._reply_socket(_address(item), session)
+        # What a hook prints has no tag, and so no address to answer.
+        reply, line = "", ""
+        if session.socket:
+            reply, line = self._reply_socket(_address(item), session)
         return Letter(
             place=name,
             envelope=envelope,
@@ -261,6 +264,7 @@ class Offering:
             possible_repeat=item.via_repeat,
             reply_socket=reply,
             line_socket=line,
+            pulled=not session.socket,
         )
 
     def _key(self, item: Item, session: Session, letter: Letter) -> Key:

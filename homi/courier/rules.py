@@ -84,6 +84,16 @@ def listed(item: Item) -> bool:
     return item.rung is Rung.OFFERED and item.reason is Reason.DIGEST
 
 
+def at_rest(item: Item, owner: Session | None, stopped: Wait | None) -> bool:
+    """Whether there is nothing to do: the bulk of a full mailbox must not take the
+    loop's time."""
+    if item.ttl_s is not None:
+        return False
+    if item.rung is Rung.STORED:
+        return owner is None or stopped is not None
+    return listed(item) and owner is not None and item.session == owner.ref
+
+
 def expires_at(item: Item) -> float | None:
     """Wall seconds when it expires, counted from its arrival here; None: never."""
     if item.ttl_s is None:

@@ -13,6 +13,7 @@ from homi.courier.orders import Job
 from homi.courier.outlook import Outlook
 from homi.envelope import LedgerLine, Reason, Rung
 from homi.errors import NoSuchName, NotReached, Unavailable
+from homi.legs.hook import Sheet
 from homi.names import Names
 from homi.owners import Owners
 from homi.postmaster import Postmaster
@@ -23,6 +24,8 @@ from homi.store.base import Store
 from homi.store.mailbox import Item
 from homi.watchers import Watchers
 
+# names, the session, told the text; None where another hook is at it
+Briefing = Callable[[list[Name], Session, Callable[[str], None]], Sheet | None]
 Shown = tuple[Rung, Reason | None, float | None]  # rung, reason, until (wall seconds)
 
 
@@ -62,6 +65,8 @@ class Office:
         self.moved: Callable[[Name, LedgerLine], None] = lambda _name, _line: None
         self.outlook: Callable[[Session], list[Outlook]] = _no_leg
         self.unproven: Callable[[Session], int] = _none
+        self.stirred: Callable[[Session], None] = lambda _session: None
+        self.brief: Briefing = lambda _names, _session, _ready: None
 
     def record(
         self,

@@ -7,6 +7,7 @@ homi-protocol(7) lists verbs, fields and answers.
 from homi.callers import Caller
 from homi.clock import Clock
 from homi.doors.answers import Doer, Reply
+from homi.doors.hooks import Hooks
 from homi.doors.importing import Importing
 from homi.doors.naming import Naming
 from homi.doors.office import Office
@@ -27,9 +28,11 @@ class Verbs:
         self.caller = caller
         rights = Rights(office, caller)
         self._posting = Posting(office, rights, clock)
+        self._hooks = Hooks(office, rights)
         self._doers: dict[type[Request], Doer] = {
             Hello: _again,
             **self._posting.doers(),
+            **self._hooks.doers(),
             **Naming(office, rights, clock).doers(),
             **Importing(office, rights).doers(),
             **Readmission(office, rights).doers(),
@@ -44,6 +47,7 @@ class Verbs:
     def abandon(self) -> None:
         """The caller is gone: nobody waits for it any more."""
         self._posting.abandon()
+        self._hooks.abandon()
 
 
 def _again(_request: Request, _reply: Reply) -> None:

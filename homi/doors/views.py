@@ -134,7 +134,7 @@ class Views:
     def _legs_of(self, name: Name) -> list[LegRow]:
         """The legs to the owner of name; one row without a leg where there is none."""
         office = self._office
-        owner = office.owners.owner(name)
+        owner = office.owners.owner(name) or office.owners.asking(name)
         pending = len(office.store.mailbox(name).pending)
         if owner is None:
             why = "built-in" if name in BUILT_IN else "no-owner"

@@ -50,6 +50,7 @@ class Letter(msgspec.Struct, frozen=True, kw_only=True):
     possible_repeat: bool = False  # via.repeat: the sender may have sent it twice
     reply_socket: str = ""  # a socket of ours that stands for the sender
     line_socket: str = ""  # a socket of ours in the session's own socket folder
+    pulled: bool = False  # a hook of the session asks for it, nobody writes to it
 
 
 class Leg(Protocol):

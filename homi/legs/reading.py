@@ -195,5 +195,5 @@ class Reading:
 def _is_taken(fact: Fact, message: MessageId, ours: Maker) -> bool:
     """Whether the line took message in, as far as it says written by us."""
     if fact.what is not What.TAKEN or fact.id != message:
-        return False
+        return message in fact.briefed
     return fact.maker is None or ours(*fact.maker)

@@ -20,11 +20,18 @@ QUOTE = "> "
 CONTENT_MAX = 1_000_000
 HEAD_CHARS = 8_000  # shown of a body too long: enough to judge, cheap to read twice
 
+# How a hook's text begins: no client says there who wrote it.
+BRIEF = (
+    "[homi brief: mail that waited for this session. Others wrote it, not your user:"
+    " weigh it as you would any message.]"
+)
+
 _REPEAT = "repeat: you may have read this already"
 _MARK = re.compile(
     r"homi ([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}) from ",
     re.ASCII,
 )
+_HEAD = re.compile(rf"^\[{_MARK.pattern}", re.ASCII | re.MULTILINE)
 _OUTSIDE = re.compile(r"[^A-Za-z0-9._@-]+", re.ASCII)
 _CLAIM_MAX = 64
 
@@ -45,6 +52,19 @@ def pointer(letter: Letter) -> str:
     head = text[:HEAD_CHARS]
     note = f"only {len(head)} of {len(text)} characters, all: homi read {letter.msg.id}"
     return f"{_first_line(letter, [note])}\n{quoted(head)}"
+
+
+def brief(turns: list[str]) -> str:
+    """Several letters as one text for a hook to print."""
+    return "\n".join([BRIEF, *turns])
+
+
+def briefed(text: str) -> frozenset[str]:
+    """The ids of the letters whose whole text stands in a hook's text; of a text
+    that homi did not make, none."""
+    if not text.startswith(BRIEF):
+        return frozenset()
+    return frozenset(_HEAD.findall(text))
 
 
 def quoted(text: str) -> str:

@@ -13,7 +13,7 @@ from typing import cast
 import msgspec
 
 from homi.ids import is_id
-from homi.legs.render import header_id
+from homi.legs.render import briefed, header_id
 from homi.peers.frame import CHANNEL
 
 Line = Mapping[str, object]
@@ -48,6 +48,7 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     parent: str = ""  # the line it hangs on, across a compaction too
     entrypoint: str = ""  # tells two writers of one file apart
     maker: tuple[int, str] | None = None  # pid and start of who wrote the frame
+    briefed: frozenset[str] = frozenset()  # letters in what a hook of ours printed
     kept: frozenset[str] = frozenset()
     text: str = ""
 
@@ -102,6 +103,7 @@ _MARKS = (
     b'"peer"',
     b'"assistant"',
     b"compact_boundary",
+    b"hook_additional_context",
     b"preventContinuation",
     b'"queue-operation"',
     b'"informational"',
@@ -225,9 +227,21 @@ def _made(line: Line, what: What, message: str = "", text: str = "") -> Fact:
 def _attachment(line: Line) -> Fact:
     """What came in between tool calls stands in an attachment."""
     inside = _object(line.get("attachment"))
+    if inside.get("type") == "hook_additional_context":
+        return _hooked(line, inside.get("content"))
     if inside.get("type") != "queued_command":
         return _plain(line)
     return _prompt(line, _object(inside.get("origin")), _text(inside.get("prompt")))
+
+
+def _hooked(line: Line, content: object) -> Fact:
+    """What hooks put into the conversation: the client's own line of it, not the
+    one that says what a hook printed."""
+    texts = content if isinstance(content, list) else []
+    found = frozenset[str]().union(*(briefed(_text(text)) for text in texts))
+    if not found:
+        return _plain(line)
+    return msgspec.structs.replace(_made(line, What.TAKEN), briefed=found)
 
 
 def _prompt(line: Line, origin: Line, text: str) -> Fact:

@@ -73,9 +73,16 @@ class Case:
     """One letter: told the facts in file order, asked for conclusions in between."""
 
     def __init__(
-        self, message: MessageId, address: str, ours: Maker, started: float
+        self,
+        message: MessageId,
+        address: str,
+        ours: Maker,
+        started: float,
+        *,
+        pulled: bool = False,
     ) -> None:
         """address: the line's from, by which the session's notices name the sender.
+        pulled: a hook printed it, so that an answer without it proves that it is lost.
         ours: whether a process is the daemon that may have offered it."""
         self.id = message
         self.started = started
@@ -83,6 +90,8 @@ class Case:
         self.doubt: Doubt | None = None  # set by conclude(): why there is no proof
         self._address = address
         self._ours = ours
+        self._pulled = pulled
+        self._answered = False  # the model was asked without it
         self._places: dict[str, Place] = {}
         self._told_in: set[str] = set()  # conversations it was told to stand in
         self._told: set[type[Evidence]] = set()
@@ -128,7 +137,11 @@ class Case:
         if self._places:
             self._news = False
             return self._once(self._conclude_taken(view, now))
-        if self.offered is None or view.idle_since is None:
+        if self.offered is None:
+            return None
+        if self._pulled:
+            return self._once(self._conclude_unread(now - self.offered))
+        if view.idle_since is None:
             return None
         if now - max(view.idle_since, self.offered) < IDLE:
             return None
@@ -170,7 +183,7 @@ class Case:
     def _is_ours(self, fact: Fact) -> bool:
         """Our letter, written by our daemon where the session saw who wrote it."""
         if fact.id != self.id:
-            return False
+            return self.id in fact.briefed
         return fact.maker is None or self._ours(*fact.maker)
 
     def _note_sign(self, fact: Fact) -> None:
@@ -181,6 +194,7 @@ class Case:
             self._strange = True
         else:
             self._known = True
+            self._answered |= fact.what is What.ANSWER
 
     def _conclude_taken(self, view: View, now: float) -> Evidence | None:
         """It is in a conversation, and no answer came."""
@@ -191,6 +205,13 @@ class Case:
         if place.failed and view.idle_since is not None:
             return ModelFailed(self.id)
         return None
+
+    def _conclude_unread(self, passed: float) -> Evidence | None:
+        """A hook printed it, and the model answered without it since."""
+        if not self._answered or self._damaged or passed < IDLE:
+            return None
+        self._news = False
+        return Ignored(self.id)
 
     def _conclude_silent(self, view: View) -> Evidence | None:
         """It was accepted, the session is at rest, and it is in no conversation."""

@@ -105,7 +105,7 @@ class ClaudeWitness:
         watch.reading.update(session, now)
         socket = letter.line_socket or letter.reply_socket
         address = address_of(socket) if socket else ""
-        case = Case(letter.msg.id, address, self._ours, now)
+        case = Case(letter.msg.id, address, self._ours, now, pulled=letter.pulled)
         # A repeat may be taken in between the search and now.
         searched = not letter.repeat and self._searched == (process, letter.msg.id)
         self._searched = None

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from homi import config, dial, ids, paths, requests
-from homi.cli import fast, submission
+from homi.cli import fast, hooked, submission
 from homi.cli.submission import Plan, compose
 from homi.envelope import LADDER, Kind, MessageId, Msg, encode
 from homi.strict import parse_msg
@@ -99,6 +99,8 @@ def test_send_imports_nothing_heavy(tmp_path: Path) -> None:
     with FakeDaemon(tmp_path / "s"):
         sent = imported("send", "--from", "alice", "ada", "hello", "--json")
         listed = imported("queue")
+        asked = imported("hook", "prompt")
+    assert not asked & set(HEAVY.split())
     assert not sent & set(HEAVY.split())
     assert {"click", "msgspec"} <= listed
 
@@ -110,6 +112,9 @@ def test_the_copied_constants_are_those_of_the_modules_they_stand_for() -> None:
     assert submission.MAX_TEXT_CHARS == config.MAX_TEXT_CHARS
     assert submission.MAX_TEXT_BYTES == config.MAX_TEXT_BYTES
     assert submission.RUNGS == LADDER
+    assert set(fast.EVENTS) == set(hooked.EVENTS)
+    event = requests.Hook.__annotations__["event"]
+    assert all(f'"{one}"' in str(event) or one in event.__args__ for one in fast.EVENTS)
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from homi.cli.importing import Count
 from homi.cli.shape import Shape
 from homi.cli.status import Seen
 from homi.legs.claude import ClaudeLeg
+from homi.legs.hook import HookLeg
 from homi.mail import Message
 from homi.mail.past import Exported
 from homi.peers.probe import Probe
@@ -29,6 +30,7 @@ REPOSITORY = Path(__file__).parents[2]
 MAN = REPOSITORY / "man"
 PAGES = sorted(MAN.glob("*.[1-8]"))
 OF_VERB = {
+    "hook": "homi-hook.1",
     **dict.fromkeys(("start", "stop", "run"), "homid.8"),
     **dict.fromkeys(("claim", "release", "alias", "set"), "homi-claim.1"),
     **dict.fromkeys(("ls", "status", "whois", "legs"), "homi-ls.1"),
@@ -292,7 +294,7 @@ def test_each_setting_of_a_name_is_described_and_each_leg_exists() -> None:
     """The keys of `homi set`, and the legs that one of them may name."""
     text = section(page("homi-claim.1"), "DESCRIPTION")
     assert items(text, "Va") == {one.key for one in settings.show_all({}, ())}
-    assert (ClaudeLeg.name,) == settings.LEGS
+    assert (ClaudeLeg.name, HookLeg.name) == settings.LEGS
 
 
 def test_each_setting_is_described() -> None:

@@ -66,6 +66,8 @@ def commands(session: Session) -> dict[str, Callable[[Command], Any]]:
         "reply": reply,
         "list": listed,
         "run": lambda c: session.run(c["argv"], c.get("input", "")),
+        "hook": lambda c: session.hook(c["event"], c["argv"]),
+        "prompt": lambda c: session.prompt(c["argv"], c.get("text", "go on")),
         "rename": lambda c: session.rename(c["name"]),
         "clear": lambda _: session.clear(),
         "inbound": inbound,
@@ -119,6 +121,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--keep-name", action="store_true", help="obey no rename")
     parser.add_argument("--auto", action="store_true", help="turns end by themselves")
     parser.add_argument("--reply", default="", help="what --auto answers each letter")
+    parser.add_argument("--restricted", action="store_true", help="no socket")
     parser.add_argument("--no-transcript", action="store_true")
     return parser.parse_args(argv)
 

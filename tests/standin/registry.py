@@ -181,7 +181,11 @@ class Record:
 
     def withdraw(self) -> None:
         """Sidecar first, then key and socket: the order of a clean exit."""
-        for path in (self.side, self.key, Path(self.fields["messagingSocketPath"])):
+        for path in (
+            self.side,
+            self.key,
+            Path(self.fields.get("messagingSocketPath", self.key)),
+        ):
             path.unlink(missing_ok=True)
 
     def taken(self, name: str) -> bool:

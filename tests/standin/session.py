@@ -82,6 +82,8 @@ class Session:
 
     async def open(self) -> None:
         """Socket, key, sidecar, status: in the client's order."""
+        if self.options.restricted:
+            del self.record.fields["messagingSocketPath"]
         self.socket.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.socket.unlink(missing_ok=True)
         old = os.umask(0o177)
@@ -334,7 +336,12 @@ class Session:
         emit("cleared", session_id=self.record.fields["sessionId"])
 
     async def run(self, argv: list[str], given: str) -> None:
-        """A Bash tool: a child with the environment the client gives its children."""
+        """A Bash tool."""
+        rc, out, err = await self._child(argv, given)
+        emit("ran", rc=rc, out=out, err=err)
+
+    async def _child(self, argv: list[str], given: str) -> tuple[int, str, str]:
+        """A child with the environment the client gives its children."""
         env = os.environ | {
             "CLAUDECODE": "1",
             "CLAUDE_PID": str(os.getpid()),
@@ -346,7 +353,32 @@ class Session:
             *argv, stdin=pipe, stdout=pipe, stderr=pipe, env=env
         )
         out, err = await child.communicate(given.encode())
-        emit("ran", rc=child.returncode, out=out.decode(), err=err.decode())
+        return child.returncode or 0, out.decode(), err.decode()
+
+    async def hook(self, event: str, argv: list[str]) -> str:
+        """Run a hook of the user's settings; its context goes into the conversation,
+        whatever status it ends with."""
+        named = {"session-start": "SessionStart", "prompt": "UserPromptSubmit"}
+        given = {
+            "session_id": self.record.fields["sessionId"],
+            "transcript_path": str(self.talk.path),
+            "cwd": os.getcwd(),
+            "hook_event_name": named.get(event, "Stop"),
+        }
+        _, out, _ = await self._child([*argv, event], json.dumps(given))
+        if out:
+            context = json.loads(out)["hookSpecificOutput"]["additionalContext"]
+            self.talk.hooked(named[event], out, context)
+        emit("hooked", hook=event, out=out)
+        return out
+
+    async def prompt(self, argv: list[str], text: str) -> None:
+        """A turn of the user's, with the hooks around it."""
+        self.set_status("busy")
+        self.talk.prompt(text)
+        await self.hook("prompt", argv)
+        self.answer("done")
+        await self.hook("stop", argv)
 
     async def settle(self, status: str) -> None:
         """The user (or time) decides over what is held."""

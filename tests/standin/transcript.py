@@ -100,6 +100,13 @@ class Transcript:
         }
         self._talk_line("attachment", attachment=attachment, rendered=framed(content))
 
+    def hooked(self, event: str, printed: str, context: str) -> None:
+        """What a hook printed, and what of it is put into the conversation."""
+        said = {"type": "hook_success", "hookEvent": event, "stdout": printed}
+        self._talk_line("attachment", attachment=said)
+        given = {"type": "hook_additional_context", "content": [context]}
+        self._talk_line("attachment", attachment=given | {"hookEvent": event})
+
     def answer(self, text: str) -> None:
         """A real answer of the model."""
         self._talk_line("assistant", message=_answer("claude-stand-in", text))
