@@ -9,6 +9,7 @@ from homi.envelope import LedgerLine
 from homi.store.base import Mail
 from homi.store.dedupe import Dedupe
 from homi.store.journal import MAIL, Journal, Journals
+from homi.store.oldids import OldIds
 from homi.store.reading import INBOX, LEDGER
 
 
@@ -51,7 +52,7 @@ class Batch:
 class Place:
     """One mailbox as the committer knows it."""
 
-    __slots__ = ("inbox", "known", "ledger", "name")
+    __slots__ = ("inbox", "known", "ledger", "name", "old")
 
     def __init__(self, name: str, journals: Journals) -> None:
         """Touches no disk."""
@@ -59,6 +60,13 @@ class Place:
         self.inbox = journals.get(f"{MAIL}/{name}/{INBOX}")
         self.ledger = journals.get(f"{MAIL}/{name}/{LEDGER}")
         self.known = Dedupe()
+        self.old: OldIds | None = None  # what known need not hold
+
+    def shrink(self, old: OldIds, end: int) -> None:
+        """Let old answer for the lines before that byte of the inbox, and for those in
+        closed segments."""
+        self.old = old
+        self.known.keep(end)
 
 
 class Group:

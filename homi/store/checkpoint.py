@@ -28,6 +28,7 @@ class Checkpoint:
         self.running: int | None = None  # the half whose journals are being synced
         self.synced: int | None = None  # the half whose header may be emptied
         self.trouble = ""  # what sync_dirty() failed with
+        self.ends: dict[str, int] = {}  # journals synced, and up to where
 
     @property
     def at_rest(self) -> bool:
@@ -78,6 +79,7 @@ class Checkpoint:
         """Second thread: sync what is dirty under that half, and its folders."""
         trouble = ""
         created = set()
+        ends: dict[str, int] = {}
         for journal in sorted(self.dirty[half], key=lambda dirty: dirty.name):
             least = journal.end  # before a look at the file: the committer goes on
             try:
@@ -87,6 +89,8 @@ class Checkpoint:
                     continue  # its first write failed: what it owes is owed elsewhere
                 journal.lead = journal.broken = True
                 trouble = f"cannot sync {journal.name}: {error.strerror}"
+            else:
+                ends[journal.name] = least
             if journal.new:
                 created.add(journal)
             self._at("checkpoint-journal")
@@ -95,6 +99,7 @@ class Checkpoint:
         if not trouble:
             self.dirty[half] = set()
             self.synced = half
+            self.ends |= ends
         self.trouble = trouble
         self._at("checkpoint-synced")
         # Last: the committer acts as soon as nothing runs.

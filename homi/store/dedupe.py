@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from homi.envelope import Envelope, decode_envelope, decode_msg, origin
+from homi.store.archive import place, segment_of
 
 # 60 bits are two digits of an int: an id costs 16 bytes less than with 64.
 MASK = (1 << 60) - 1
@@ -58,6 +59,23 @@ class Dedupe(dict[int, int | tuple[int, ...]]):
                 return Stored(envelope.seq, offset, len(line), same)
         return None
 
+    def keep(self, start: int) -> None:
+        """Forget what stands before that byte of the inbox or in closed segments."""
+        left = {
+            key: had
+            for key, had in self.items()
+            if not isinstance(had, int) or (had >= start and not segment_of(had))
+        }
+        self.clear()
+        self.update(left)
+
+    def closed(self, last: int) -> None:
+        """All of the inbox is now the segment that ends with seq last."""
+        for key, had in self.items():
+            chain = had if isinstance(had, tuple) else (had,)
+            now = tuple(at if segment_of(at) else place(last, at) for at in chain)
+            self[key] = now if isinstance(had, tuple) else now[0]
+
     def moved(self, cut: int, lines: Iterable[tuple[int, bytes]]) -> None:
         """Forget what stood at cut and behind it; learn the lines (offset, line)."""
         left = {
@@ -80,8 +98,8 @@ def key_of(source: str, message: str) -> int:
 def _below(had: int | tuple[int, ...], cut: int) -> int | tuple[int, ...] | None:
     """What is left of a place or a chain of them under cut."""
     if isinstance(had, int):
-        return had if had < cut else None
-    left = tuple(offset for offset in had if offset < cut)
+        return had if had < cut or segment_of(had) else None
+    left = tuple(offset for offset in had if offset < cut or segment_of(offset))
     return left if len(left) > 1 else next(iter(left), None)
 
 

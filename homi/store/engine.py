@@ -7,6 +7,7 @@ reason.  Knows nothing of what a batch does.  homi-overview(7) shows the flow.
 import asyncio
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from homi.config import CHECKPOINT_IDLE
 from homi.store.base import Mail
@@ -57,6 +58,35 @@ class Engine:
         self._retry: asyncio.TimerHandle | None = None
         self._delay = 0.0  # until the next try to reopen; 0: none failed yet
         self._rest: asyncio.Future[None] | None = None
+        self.rested: Callable[[], None] = _nobody  # the folder alone is everything
+        self.synced: Callable[[], None] = _nobody  # a half of the ring is freed
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether nothing is under way and the folder alone is everything."""
+        return (
+            self._checkpoint.at_rest
+            and not (self._busy or self._mails or self._decisions or self._evidence)
+            and not (self._committer.closed or self._checkpoint.due)
+            and self._rest is None
+        )
+
+    def alone(
+        self,
+        work: Callable[[], Any],
+        done: Callable[[Any, BaseException | None], None],
+    ) -> None:
+        """While at rest: do work in the committer's thread and commit nothing
+        meanwhile; then done(its result, what it raised)."""
+        assert self.at_rest
+        self._busy = True
+
+        def ended(result: object, error: BaseException | None) -> None:
+            self._busy = False
+            self._poke()
+            done(result, error)
+
+        self._commits.put(work, ended)
 
     def mail(self, mail: Mail) -> None:
         """Take one mail for the next batch."""
@@ -220,14 +250,19 @@ class Engine:
         if self._committer.closed:
             self._reopen_later()
         self._poke()
+        self.synced()
         self._raise(error)
 
     # ---- idleness ----
 
     def _watch_idleness(self) -> None:
         """After a second without a batch the folder alone shall be everything."""
-        if not self._checkpoint.at_rest and not self._committer.closed:
+        if self._committer.closed:
+            return
+        if not self._checkpoint.at_rest:
             self._idle = self._loop.call_later(CHECKPOINT_IDLE, self._is_idle)
+        elif self.at_rest:
+            self.rested()
 
     def _is_idle(self) -> None:
         """Ask for a checkpoint if nothing was committed lately."""
@@ -286,3 +321,7 @@ class Engine:
         """Show a bug where bugs are shown, after all else went on."""
         if error is not None:
             raise error
+
+
+def _nobody() -> None:
+    """Nobody wants to know."""

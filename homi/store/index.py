@@ -6,7 +6,7 @@ homi-mailbox(5) says when it is believed.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -14,13 +14,17 @@ from homi.address import Name, is_name
 from homi.envelope import MessageId
 from homi.errors import StorageFailed
 from homi.store import words
+from homi.store.archive import in_archive, place, segments
+from homi.store.boxes import is_current, open_pair, read_box
 from homi.store.database import FILE, Broken, Database, Moved, Unwritable
 from homi.store.disk import Disk, RealDisk
-from homi.store.indexing import Other, Step, enter, forget, open_pair, read_box
+from homi.store.indexing import advance
 from homi.store.lines import Finding, Unreadable, read_line
+from homi.store.loading import Before
 from homi.store.query import BESIDE, Query, asked, started
 from homi.store.reading import INBOX, readable
 from homi.store.rows import SELECT, Entry, Row, decode_head, last_part
+from homi.store.vouched import before
 
 __all__ = ["Entry", "Index", "Query", "Told"]
 
@@ -72,13 +76,14 @@ class Index:
         *,
         text: bool = False,
         told: Told | None = None,
-        synced: bool = False,
+        upto: Mapping[Name, tuple[int, int]] | None = None,
     ) -> None:
         """Index what the journals of names (None: of all) hold beyond it, and with
-        text the words of all messages.  synced: nothing there can be lost any more.
+        text the words of all messages.  upto: the ends to which inbox and ledger of a
+        name are synced, and no further than there.
         """
         wanted = self.names() if names is None else sorted(set(names))
-        self._whole(lambda: self._catch_up(wanted, told, synced=synced))
+        self._whole(lambda: self._catch_up(wanted, told, upto or {}))
         if text:
             self._whole(lambda: self._read_texts(told))
 
@@ -159,7 +164,8 @@ class Index:
 
     def line(self, entry: Entry) -> bytes:
         """The inbox line of a message, read at its place; 74 where it is not there."""
-        path = os.path.join(self._folder(entry.name), INBOX)
+        name = in_archive(INBOX, entry.segment) if entry.segment else INBOX
+        path = os.path.join(self._folder(entry.name), name)
         try:
             line = read_line(self._disk, path, entry.offset, entry.length)
         except OSError as error:
@@ -174,6 +180,34 @@ class Index:
                 hint="another hand changed the file; homi trace shows what is left",
             )
         return line
+
+    def before(self, name: Name) -> Before | None:
+        """What need not be read of a mailbox at a start; None: all of it must be."""
+        folder = self._folder(name)
+        try:
+            box = read_box(self._db, name)
+            if box.num and not is_current(
+                self._disk, folder, box, segments(self._disk, folder)
+            ):
+                # Rows follow a segment that was closed or removed; nothing is read.
+                self.catch_up([name])
+            return before(self._db, self._disk, folder, name)
+        except (Broken, Moved, Unwritable):
+            self._db.close()
+            self._db = self._opened(self._db.inode)
+            return None
+
+    def places(self, name: Name, message: str) -> list[int]:
+        """Where lines with that id stand in the mailbox of name, as far as is known."""
+        tail = last_part(message)
+        rows = self._rows(
+            "SELECT segment, offset FROM mail JOIN box ON box.num = mail.box"
+            " WHERE mail.tail=? AND mail.head=? AND box.name=? ORDER BY mail.row",
+            tail,
+            message[: len(message) - len(tail)],
+            name,
+        )
+        return [place(segment, offset) for segment, offset in rows]
 
     # ---- the file ----
 
@@ -220,36 +254,24 @@ class Index:
 
     # ---- catching up ----
 
-    def _catch_up(self, names: list[Name], told: Told | None, *, synced: bool) -> None:
+    def _catch_up(
+        self,
+        names: list[Name],
+        told: Told | None,
+        upto: Mapping[Name, tuple[int, int]],
+    ) -> None:
         """Mailbox after mailbox, step after step."""
         total = sum(self._behind(name) for name in names) if told else 0
         done = 0
         for name in names:
             more = True
             while more:
-                took, more = self._step(name, synced=synced)
+                took, more = advance(
+                    self._db, self._disk, self._folder(name), name, upto.get(name)
+                )
                 done += took
                 if told and took:
                     told(done, max(total, done))
-
-    def _step(self, name: Name, *, synced: bool) -> tuple[int, bool]:
-        """One step of a mailbox: bytes it took, and whether there is more to do."""
-        pair = open_pair(self._disk, self._folder(name))
-        try:
-            box = read_box(self._db, name)
-            if not pair.behind(box) and pair.matches(self._disk, box):
-                return 0, False
-            with self._db.transaction():
-                box = enter(self._db, name)
-                try:
-                    before = pair.behind(box)
-                    more = Step(self._db, self._disk, box, pair).run(synced=synced)
-                    return before - pair.behind(box), more
-                except Other:
-                    forget(self._db, name)
-                    return 0, True
-        finally:
-            pair.close(self._disk)
 
     def _behind(self, name: Name) -> int:
         """Bytes of the journals of name that are not indexed."""

@@ -5,16 +5,27 @@ positions are read again, so that several processes may index at once.
 homi-mailbox(5) has the rules.
 """
 
-import os
 import zlib
-from typing import NamedTuple
-
-import msgspec
 
 from homi.address import Name
-from homi.envelope import decode_ledger, encode
+from homi.envelope import decode_ledger
+from homi.store import oldids
+from homi.store.archive import Segment, segments
+from homi.store.boxes import (
+    Other,
+    Pair,
+    Source,
+    close_segment,
+    enter,
+    forget,
+    is_current,
+    next_pair,
+    open_pair,
+    read_box,
+    write_box,
+)
 from homi.store.database import Broken, Database
-from homi.store.disk import READ, Disk, read_all
+from homi.store.disk import Disk, read_all
 from homi.store.lines import Unreadable, split
 from homi.store.reading import INBOX, LEDGER, orphan, readable
 from homi.store.rows import COLUMNS, SELECT, Box, Mark, Row, decode_head
@@ -28,110 +39,16 @@ _UPDATE = (
     "UPDATE mail SET rung=?, reason=?, until=?, session=?, changed=?, taken=?,"
     " repeat=?, pending=? WHERE box=? AND seq=?"
 )
-_box = msgspec.json.Decoder(Box).decode
-
-
-class Other(Exception):
-    """What stands on disk is not what was indexed: the mailbox is indexed anew."""
-
-
-class Source(NamedTuple):
-    """A journal that is being read, as far as it reached at one moment."""
-
-    fd: int  # -1: there is no such file
-    size: int
-
-    def matches(self, disk: Disk, mark: Mark) -> bool:
-        """Whether the bytes that were indexed last stand there still."""
-        if mark.end == 0:
-            return True
-        if self.size < mark.end:
-            return False
-        found = read_all(disk, self.fd, mark.end - mark.start, mark.start)
-        return zlib.crc32(found) == mark.crc
-
-
-class Pair(NamedTuple):
-    """The inbox and the ledger that a mailbox's marks are about."""
-
-    inbox: Source
-    ledger: Source
-
-    def matches(self, disk: Disk, box: Box) -> bool:
-        """Whether both are what was indexed, as far as that goes."""
-        return self.inbox.matches(disk, box.inbox) and self.ledger.matches(
-            disk, box.ledger
-        )
-
-    def behind(self, box: Box) -> int:
-        """Bytes that were not indexed, the ends without a line feed with them."""
-        return abs(self.inbox.size - box.inbox.end) + abs(
-            self.ledger.size - box.ledger.end
-        )
-
-    def close(self, disk: Disk) -> None:
-        """Give the files back."""
-        for source in self:
-            if source.fd >= 0:
-                disk.close(source.fd)
-
-
-def open_pair(disk: Disk, folder: str) -> Pair:
-    """Both journals as they stand now.  The ledger is measured first: a line there
-    tells of an envelope that stood in the inbox before."""
-    ledger = _source(disk, os.path.join(folder, LEDGER))
-    return Pair(_source(disk, os.path.join(folder, INBOX)), ledger)
-
-
-def read_box(db: Database, name: Name) -> Box:
-    """The record of a mailbox; an empty one where there is none.  Broken: damaged."""
-    found = db.one("SELECT num, state, crc FROM box WHERE name=?", name)
-    if not found:
-        return Box(name)
-    num, state, crc = found
-    try:
-        box = _box(state)
-    except (ValueError, TypeError) as error:
-        raise Broken(f"the record of {name}") from error
-    if zlib.crc32(state) != crc or (box.name, box.num) != (name, num):
-        raise Broken(f"the record of {name}")
-    return box
-
-
-def write_box(db: Database, box: Box) -> None:
-    """Keep the record of a mailbox."""
-    state = encode(box)
-    db.one(
-        "UPDATE box SET state=?, crc=? WHERE num=?", state, zlib.crc32(state), box.num
-    )
-
-
-def enter(db: Database, name: Name) -> Box:
-    """The record of a mailbox, made when it is new.  Inside a transaction."""
-    box = read_box(db, name)
-    if not box.num:
-        db.one("INSERT INTO box(name, state, crc) VALUES(?, '', 0)", name)
-        (box.num,) = db.one("SELECT num FROM box WHERE name=?", name)
-        write_box(db, box)
-    return box
-
-
-def forget(db: Database, name: Name) -> None:
-    """Take a mailbox out of the index.  Inside a transaction."""
-    found = db.one("SELECT num FROM box WHERE name=?", name)
-    if not found:
-        return
-    for table in ("mail", "finding", "ids"):
-        db.one(f"DELETE FROM {table} WHERE box=?", found[0])
-    db.one("DELETE FROM box WHERE num=?", found[0])
 
 
 class Step:
     """One transaction's worth of lines: read them, follow them, write the rows."""
 
-    def __init__(self, db: Database, disk: Disk, box: Box, pair: Pair) -> None:
+    def __init__(
+        self, db: Database, disk: Disk, box: Box, pair: Pair, closed: int
+    ) -> None:
         """Inside a transaction, box as it was read in it; Other if it is about
-        other bytes than those of pair."""
+        other bytes than those of pair.  closed: the newest segment's last seq."""
         self._db = db
         self._disk = disk
         self._box = box
@@ -140,6 +57,7 @@ class Step:
         self._twins: list[Row] = []
         self._loaded: dict[int, Row] = {}
         self._findings: list[tuple[int, str, int, int | None, str]] = []
+        self._closed = closed
         if not pair.matches(disk, box):
             raise Other(box.name)
 
@@ -192,7 +110,7 @@ class Step:
         box.last_n = max(box.last_n, entry.n)
         if row is not None:
             row.apply(entry)
-        elif not box.segments or entry.seq > box.segments[-1].last:
+        elif entry.seq > self._closed:
             box.orphans = True
             self._find(LEDGER, offset, orphan(entry.seq), entry.seq)
         return True
@@ -208,9 +126,9 @@ class Step:
         return row
 
     def _is_orphan(self, seq: int) -> bool:
-        """Whether a ledger line told of that envelope before it was seen."""
-        sql = "SELECT 1 FROM finding WHERE box=? AND seq=?"
-        return bool(self._db.one(sql, self._box.num, seq))
+        """Whether a line of this ledger told of that envelope before it was seen."""
+        sql = "SELECT 1 FROM finding WHERE box=? AND seq=? AND journal=?"
+        return bool(self._db.one(sql, self._box.num, seq, LEDGER))
 
     def _find(
         self, journal: str, offset: int, text: str, seq: int | None = None
@@ -259,6 +177,7 @@ class Step:
                     for row in self._loaded.values()
                 ),
             )
+        oldids.extend(db, box.num, box.runs, (row.head + row.tail for row in fresh))
         if self._findings:
             db.many(
                 "INSERT INTO finding(box, journal, offset, seq, text)"
@@ -276,10 +195,63 @@ def _known(values: tuple[object, ...]) -> Row:
         raise Broken("a row") from error
 
 
-def _source(disk: Disk, path: str) -> Source:
-    """A journal opened for reading; what cannot be opened is none."""
+def advance(
+    db: Database, disk: Disk, folder: str, name: Name, upto: tuple[int, int] | None
+) -> tuple[int, bool]:
+    """One step of a mailbox: bytes it took, and whether there is more to do.
+
+    upto: no further than these ends of the journals that grow, up to which they are
+    synced.
+    """
+    if upto is None and _is_done(db, disk, folder, name):
+        return 0, False
+    with db.transaction():
+        box = enter(db, name)
+        listed = segments(disk, folder)
+        try:
+            segment = next_pair(db, disk, folder, box)
+            pair = open_pair(disk, folder, segment)
+            try:
+                return _step(db, disk, folder, box, pair, segment, upto)
+            finally:
+                pair.close(disk)
+        except Other:
+            # A segment that was closed meanwhile is a reason to look again.
+            if segments(disk, folder) == listed:
+                forget(db, name)
+            return 0, True
+
+
+def _step(
+    db: Database,
+    disk: Disk,
+    folder: str,
+    box: Box,
+    pair: Pair,
+    segment: Segment | None,
+    upto: tuple[int, int] | None,
+) -> tuple[int, bool]:
+    """One step over one pair of journals."""
+    if segment is None and upto is not None:
+        pair = pair.limited(box, upto)
+    before = pair.behind(box)
+    closed = segment.last if segment else box.segments[-1].last if box.segments else 0
+    step = Step(db, disk, box, pair, closed)
+    more = step.run(synced=segment is not None or upto is not None)
+    took = before - pair.behind(box)
+    if segment is not None and not more:
+        close_segment(db, disk, folder, box, segment)
+        more = True
+    return took, more
+
+
+def _is_done(db: Database, disk: Disk, folder: str, name: Name) -> bool:
+    """Whether there is nothing to index, told without a transaction."""
+    box = read_box(db, name)
+    if not is_current(disk, folder, box, segments(disk, folder)):
+        return False
+    pair = open_pair(disk, folder)
     try:
-        fd = disk.open(path, READ)
-    except OSError:
-        return Source(-1, 0)
-    return Source(fd, disk.size(fd))
+        return not pair.behind(box) and pair.matches(disk, box)
+    finally:
+        pair.close(disk)

@@ -15,13 +15,14 @@ import msgspec
 
 from homi.address import is_name
 from homi.config import JOURNALS_OPEN
+from homi.store.archive import newest
 from homi.store.disk import READ, WRITE, Disk, read_all, write_all
 from homi.store.fault import Hook
 from homi.store.reading import INBOX, LEDGER, SEQ_MAX
 
 MAIL = "mail"
-ARCHIVE = "archive"
-WINDOW = 1 << 20  # bytes read backwards at a time
+WINDOW = 1 << 20  # bytes read backwards at a time to find what a ring names
+GLANCE = 1 << 14  # to find the last sequence: a start looks at thousands of journals
 
 # What stands there is no file of ours, and stays so until a person mends it.
 UNUSABLE = frozenset(
@@ -183,12 +184,18 @@ class Journals:
     def tail(self, journal: Journal, below: int, least: int = 0) -> tuple[int, bytes]:
         """The end of the journal and where it starts: at a line whose sequence is
         under `below`, at least so many bytes long, or at the very beginning."""
-        size = self.disk.size(self.fd(journal))
-        journal.end = size
-        window = WINDOW + least
+        fd = self.fd(journal)
+        journal.end = self.disk.size(fd)
+        return self._tail(journal, fd, below, WINDOW + least)
+
+    def _tail(
+        self, journal: Journal, fd: int, below: int, window: int
+    ) -> tuple[int, bytes]:
+        """The end of an open file whose lines are numbered as journal's are."""
+        size = self.disk.size(fd)
         while True:
             start = max(0, size - window)
-            data = self.read(journal, start, size - start)
+            data = read_all(self.disk, fd, size - start, start)
             if start == 0:
                 return 0, data
             skip = data.find(b"\n") + 1
@@ -201,7 +208,9 @@ class Journals:
         """The journal as it stands on disk, its next sequence above every one in it
         and in its newest archived segment."""
         journal = self.get(name)
-        _, data = self.tail(journal, SEQ_MAX + 1)
+        fd = self.fd(journal)
+        journal.end = self.disk.size(fd)
+        _, data = self._tail(journal, fd, SEQ_MAX + 1, GLANCE)
         # A stump that lacks nothing but its line feed is a line as soon as the next
         # one brings its own, and then has its number.
         found = self._readable(journal, data + b"\n", 0)
@@ -290,19 +299,17 @@ class Journals:
 
     def _archived(self, journal: Journal) -> int:
         """The last sequence of the newest archived segment, 0 without one."""
-        folder = os.path.join(journal.folder, ARCHIVE)
-        stem = os.path.basename(journal.name).removesuffix("jsonl")
-        if not self.disk.exists(folder):
+        found = newest(self.disk, journal.folder, os.path.basename(journal.name))
+        if found is None:
             return 0
-        segments = [n for n in self.disk.listdir(folder) if n.startswith(stem)]
-        if not segments:
-            return 0
-        fd = self.disk.open(os.path.join(folder, max(segments)), READ)
+        number, path = found
+        fd = self.disk.open(path, READ)
         try:
-            data = read_all(self.disk, fd, self.disk.size(fd), 0)
+            _, data = self._tail(journal, fd, SEQ_MAX + 1, GLANCE)
         finally:
             self.disk.close(fd)
-        return max((line.seq for line in self._readable(journal, data, 0)), default=0)
+        last = max((line.seq for line in self._readable(journal, data, 0)), default=0)
+        return last if journal.is_ledger else max(number, last)
 
 
 def lines(journal: Journal, data: bytes, at: int = 0) -> Iterator[Line]:

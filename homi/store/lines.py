@@ -29,14 +29,13 @@ class Unreadable(msgspec.Struct, frozen=True):
     text: str
 
 
-def chunks(path: str, disk: Disk) -> Iterator[bytes]:
-    """The bytes of path from its start; nothing where there is no such file."""
+def chunks(path: str, disk: Disk, offset: int = 0) -> Iterator[bytes]:
+    """The bytes of path from offset on; nothing where there is no such file."""
     try:
         fd = disk.open(path, READ)
     except FileNotFoundError:
         return
     try:
-        offset = 0
         while data := disk.pread(fd, CHUNK, offset):
             yield data
             offset += len(data)

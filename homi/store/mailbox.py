@@ -131,6 +131,8 @@ class Mailbox:
         self.coming_bytes = 0
         self.last_seq = 0
         self.last_n = 0
+        # What is finished and not kept here any more: its seq and rung.
+        self.old: Callable[[MessageId], tuple[int, Rung] | None] = _forgotten
         self._read_line = read_line
         self._ids: dict[MessageId, Item] = {}
         self._twins: dict[MessageId, list[Item]] = {}  # two origins may use one id
@@ -172,7 +174,7 @@ class Mailbox:
             self._finish(item, line.rung)
             return
         follow(item, line)
-        item.until = _seconds(line.until)
+        item.until = seconds(line.until)
 
     def find(self, message: MessageId) -> Item | None:
         """The pending envelope of that id, the oldest of several; None if none."""
@@ -184,17 +186,17 @@ class Mailbox:
         return [] if first is None else [first, *self._twins.get(message, [])]
 
     def seq_of(self, message: MessageId) -> int | None:
-        """Its seq while it is pending or among the last FINISHED_KEPT finished."""
+        """Its seq, pending or finished; None where nobody knows it any more."""
         if found := self._ids.get(message):
             return found.seq
-        ended = self._finished.get(message)
+        ended = self._finished.get(message) or self.old(message)
         return ended[0] if ended else None
 
     def rung_of(self, message: MessageId) -> Rung | None:
-        """Its rung while it is pending or among the last FINISHED_KEPT finished."""
+        """Its rung, pending or finished; None where nobody knows it any more."""
         if found := self._ids.get(message):
             return found.rung
-        ended = self._finished.get(message)
+        ended = self._finished.get(message) or self.old(message)
         return ended[1] if ended else None
 
     def read(self, which: int | Item) -> Envelope:
@@ -228,6 +230,11 @@ class Mailbox:
                 self._finished.pop(self._order.popleft(), None)
         self._finished[message] = (seq, rung)
 
+    def recall(self, seq: int, message: MessageId, rung: Rung) -> None:
+        """As remember(), but what is kept already stays as it is."""
+        if message not in self._finished:
+            self.remember(seq, message, rung)
+
     def doubt(self, item: Item) -> None:
         """It may have been handed over without a trace: it needs the repeat mark."""
         item.repeat = True
@@ -254,9 +261,13 @@ class Mailbox:
 
     def _climb(self, line: LedgerLine) -> None:
         """A later line about a finished envelope may raise its rung, never end it."""
-        ended = self._finished.get(line.id)
+        ended = self._finished.get(line.id) or self.old(line.id)
         if ended is not None and ended[0] == line.seq:
-            self._finished[line.id] = (line.seq, climbed(ended[1], line.rung))
+            self.remember(line.seq, line.id, climbed(ended[1], line.rung))
+
+
+def _forgotten(_message: MessageId) -> None:
+    """Nobody keeps more than the mailbox itself."""
 
 
 def stamp(tail: bytes) -> str:
@@ -264,7 +275,7 @@ def stamp(tail: bytes) -> str:
     return tail[6:30].decode("ascii")
 
 
-def _seconds(until: str | None) -> float | None:
+def seconds(until: str | None) -> float | None:
     """A stamp of a ledger line in wall seconds; a broken one means no wait."""
     if until is None:
         return None

@@ -94,7 +94,7 @@ class Mark(msgspec.Struct):
     crc: int = 0
 
 
-class Segment(msgspec.Struct):
+class Closed(msgspec.Struct):
     """An archived pair of journals that was indexed to its end."""
 
     last: int  # its last seq: its name
@@ -109,7 +109,7 @@ class Box(msgspec.Struct):
     num: int = 0
     inbox: Mark = msgspec.field(default_factory=Mark)
     ledger: Mark = msgspec.field(default_factory=Mark)
-    segments: list[Segment] = msgspec.field(default_factory=list)
+    segments: list[Closed] = msgspec.field(default_factory=list)
     runs: list[tuple[int, int, int]] = msgspec.field(default_factory=list)
     last_seq: int = 0
     last_n: int = 0
@@ -169,7 +169,7 @@ class Row:
         row.reply_to, row.at = msg.reply_to, of.at
         ttl = msg.ttl_s
         row.ttl = None if ttl is None else max(-_INT_MAX, min(_INT_MAX, ttl))
-        row.again = of.via.repeat
+        row.again = int(of.via.repeat)
         row.rung, row.changed = Rung.STORED, of.at
         row.reason = row.until = row.session = None
         row.taken = row.repeat = False

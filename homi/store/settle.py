@@ -4,13 +4,16 @@ Owns ids, sequences and the bytes of lines and records; writes nothing.  The hot
 part of the store: every mail passes one turn of the loop in _mails().
 """
 
+from collections import deque
 from collections.abc import Callable
 
 from homi.envelope import encode
+from homi.store.archive import segment_of
 from homi.store.base import Kept, Mail
 from homi.store.batch import Batch, Entry, Group, Place, Work
 from homi.store.dedupe import MASK, key_of
 from homi.store.journal import Journal, Journals
+from homi.store.reminder import Reminder, closed_line
 from homi.store.ring import FIXED, MAGIC, Ring, crc32, pack_crc, pack_record
 
 _READ = 8192  # bytes read at first of a line whose length is not known
@@ -24,6 +27,9 @@ class Settler:
     ) -> None:
         """No place is known.  is_dirty: written since its last sync that succeeded."""
         self.places: dict[str, Place] = {}
+        # Work on the places that others left for the next batch: no two threads may.
+        self.notes: deque[Callable[[], None]] = deque()
+        self.reminder: Reminder | None = None
         self._is_dirty = is_dirty
         self._ring = ring
         self._journals = journals
@@ -40,6 +46,7 @@ class Settler:
 
         What found no room is in the batch as late.
         """
+        self._recall(batch)
         self._mails(batch, work)
         if batch.late_mails:
             batch.late_decisions, batch.decisions = batch.decisions, []
@@ -49,6 +56,7 @@ class Settler:
 
     def known(self, batch: Batch) -> None:
         """Answer what is known, and nothing else."""
+        self._recall(batch)
         for mail in batch.mails:
             place = self.place(mail.place)
             key = key_of(mail.origin, mail.id)
@@ -140,7 +148,7 @@ class Settler:
                 mail.origin,
                 mail.id,
                 mail.msg,
-                lambda offset: self._line_at(place.inbox, offset),
+                lambda where: self._line_at(place.inbox, where),
             )
         except OSError:
             return True  # it cannot be told: FAILED, and the same id is safe
@@ -151,8 +159,25 @@ class Settler:
         answer_from(mail, found.seq, found.offset, found.length, same=found.same)
         return True
 
-    def _line_at(self, journal: Journal, offset: int) -> bytes:
-        """The line at offset, line feed included; without one where it is torn."""
+    def _recall(self, batch: Batch) -> None:
+        """Let the places know again what they hold of the ids in batch."""
+        while self.notes:
+            self.notes.popleft()()
+        if self.reminder is None:
+            return
+        for mail in batch.mails:
+            place = self.places.get(mail.place)
+            if place is None or place.old is None or mail.id not in place.old:
+                continue
+            key = key_of(mail.origin, mail.id)
+            for where in self.reminder.places(place.name, mail.origin, mail.id):
+                place.known.add(key, where)
+
+    def _line_at(self, journal: Journal, where: int) -> bytes:
+        """The line at that place, line feed included; without one where it is torn."""
+        if segment_of(where):
+            return closed_line(self._journals.disk, journal.folder, where)
+        offset = where
         size = _READ
         while True:
             data = self._journals.read(journal, offset, size)

@@ -13,11 +13,13 @@ from homi.store.committer import Committer
 from homi.store.dedupe import key_of
 from homi.store.disk import Disk
 from homi.store.fault import Hook
+from homi.store.index import Index
 from homi.store.journal import Journals
 from homi.store.lines import Finding
+from homi.store.loading import load
 from homi.store.mailbox import Mailbox
-from homi.store.reading import load
 from homi.store.recovery import Keep, recover
+from homi.store.reminder import Reminder
 from homi.store.ring import Ring, resize
 
 RING = "ring"
@@ -39,11 +41,11 @@ def start(
     now: Callable[[], float],
     hook: Hook | None = None,
     *,
-    doubtful: bool = False,
+    index: Index | None = None,
 ) -> Started:
     """Recover what root holds and load it; 74 when a step of it fails.
 
-    size: bytes of the ring.  doubtful: hand-overs of before may have left no trace.
+    size: bytes of the ring.  index: what it vouches for is not read.
     """
     path = os.path.join(root, RING)
     journals = Journals(disk, root, hook)
@@ -61,10 +63,16 @@ def start(
     mailboxes: dict[Name, Mailbox] = {}
     usable = [j.name.split("/")[1] for j in journals.loaded() if not j.broken]
     for name in sorted(set(usable)):
-        loaded = load(root, Name(name), disk, doubtful=doubtful)
+        before = index.before(Name(name)) if index is not None else None
+        loaded = load(root, Name(name), disk, before=before)
+        place = committer.place(name)
+        place.old = loaded.old
+        place.inbox.last = max(place.inbox.last, loaded.mailbox.last_seq)
+        place.ledger.last = max(place.ledger.last, loaded.mailbox.last_n)
         mailboxes[Name(name)] = loaded.mailbox
         findings += loaded.findings
-        known = committer.place(name).known
-        for origin, message, offset in loaded.keys:
-            known.add(key_of(origin, message), offset)
+        for origin, message, where in loaded.keys:
+            place.known.add(key_of(origin, message), where)
+    if index is not None:
+        committer.settler.reminder = Reminder(root, disk)
     return Started(committer, mailboxes, findings)

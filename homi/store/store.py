@@ -7,25 +7,28 @@ the promises.
 import asyncio
 import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from homi.address import Name
 from homi.clock import Clock
 from homi.config import STOP_DRAIN, Config
-from homi.envelope import DECISIONS, LedgerLine
+from homi.envelope import DECISIONS, LedgerLine, MessageId, Rung
 from homi.paths import make_private
+from homi.store.archive import inbox_at
 from homi.store.base import Kept, Mail
 from homi.store.batch import Batch, Entry, Reopened
 from homi.store.boot import Boots
 from homi.store.disk import Disk, RealDisk
 from homi.store.engine import Engine
 from homi.store.fault import from_environment
+from homi.store.index import Index
 from homi.store.journal import MAIL
 from homi.store.lines import read_line
 from homi.store.lock import Lock
 from homi.store.mailbox import Mailbox, stamp
 from homi.store.quarantine import Quarantine
-from homi.store.reading import INBOX
+from homi.store.reminder import Finished
 from homi.store.ring import FIXED, NAME_MAX
 from homi.store.start import Started, start
 
@@ -55,14 +58,16 @@ class DiskStore:
     ) -> None:
         """Recover; use open()."""
         boots = Boots(root, disk, clock)
-        started: Started = start(
-            disk,
-            root,
-            config.ring << 20,
-            Quarantine(root, disk, clock).keep,
-            clock.monotonic,
-            from_environment(os.environ),
-        )
+        with Index.open(root, disk) as index:
+            started: Started = start(
+                disk,
+                root,
+                config.ring << 20,
+                Quarantine(root, disk, clock).keep,
+                clock.monotonic,
+                from_environment(os.environ),
+                index=index,
+            )
         boots.begin(list(started.mailboxes.values()))
         self.findings = boots.findings + started.findings
         self.unclean = not boots.clean  # the last daemon did not end in order
@@ -73,6 +78,9 @@ class DiskStore:
         self._boots = boots
         self._committer = started.committer
         self._boxes = started.mailboxes
+        self._finished = Finished(root, disk)
+        for box in self._boxes.values():
+            box.old = partial(self._old, box.name)
         self._engine: Engine | None = None
         self._stopped = False
         self.publishing = False  # done callbacks are being called
@@ -99,6 +107,7 @@ class DiskStore:
             if self._committer.checkpoint.at_rest and not self._committer.closed:
                 self._boots.end()
         finally:
+            self._finished.close()
             if idle:
                 self._committer.close()
                 self._lock.release()
@@ -109,10 +118,8 @@ class DiskStore:
         """The mailbox of name; a new one touches the disk with its first line."""
         box = self._boxes.get(name)
         if box is None:
-            path = os.path.join(self._root, MAIL, name, INBOX)
-            box = self._boxes[name] = Mailbox(
-                name, lambda at, length: read_line(self._disk, path, at, length)
-            )
+            box = self._boxes[name] = Mailbox(name, partial(self._line, name))
+            box.old = partial(self._old, name)
         return box
 
     def mailboxes(self) -> list[Mailbox]:
@@ -163,6 +170,18 @@ class DiskStore:
     def on_published(self, told: Callable[[], None]) -> None:
         """Call told behind the done callbacks of each batch, publishing being over."""
         self._told.append(told)
+
+    def _line(self, name: Name, where: int, length: int) -> bytes:
+        """The bytes of an inbox line."""
+        path, offset = inbox_at(os.path.join(self._root, MAIL, name), where)
+        return read_line(self._disk, path, offset, length)
+
+    def _old(self, name: Name, message: MessageId) -> tuple[int, Rung] | None:
+        """What became of a message that is finished and forgotten."""
+        old = self._committer.place(name).old
+        if old is None or message not in old:
+            return None
+        return self._finished.of(name, message)
 
     # ---- what the engine tells ----
 

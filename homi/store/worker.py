@@ -4,6 +4,8 @@ Owns the thread and the way back to the loop; knows nothing of the work.
 """
 
 import asyncio
+import os
+import sys
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
@@ -13,8 +15,12 @@ from typing import Any
 class Worker:
     """One thread.  put() costs one queue entry, its answer one call on the loop."""
 
-    def __init__(self, name: str, loop: asyncio.AbstractEventLoop) -> None:
-        """Start the thread; it dies with the process."""
+    def __init__(
+        self, name: str, loop: asyncio.AbstractEventLoop, nice: int = 0
+    ) -> None:
+        """Start the thread; it dies with the process.  nice: how far others go first,
+        where a system can tell its threads apart."""
+        self._nice = nice
         self._loop = loop
         self._jobs: SimpleQueue[
             tuple[Callable[[], Any], Callable[[Any, BaseException | None], None]] | None
@@ -39,6 +45,8 @@ class Worker:
 
     def _run(self) -> None:
         """The thread."""
+        if self._nice and sys.platform == "linux":
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), self._nice)
         while (job := self._jobs.get()) is not None:
             work, done = job
             self._loop.call_soon_threadsafe(done, *attempt(work))

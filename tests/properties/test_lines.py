@@ -25,7 +25,8 @@ from homi.envelope import (
 )
 from homi.store.disk import RealDisk
 from homi.store.lines import split
-from homi.store.reading import iter_inbox, iter_ledger, load
+from homi.store.loading import load
+from homi.store.reading import iter_inbox, iter_ledger
 from homi.store.state import StateFile
 from tests.unit.store.lines_kit import envelope, ledger, line
 

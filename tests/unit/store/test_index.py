@@ -12,7 +12,7 @@ from homi.address import Name
 from homi.envelope import Envelope, Kind, Msg, Reason, Rung, Via, Was, encode
 from homi.errors import StorageFailed, Usage
 from homi.store.index import Entry, Index, Query
-from homi.store.reading import load
+from homi.store.loading import load
 from tests.unit.store.lines_kit import (
     ADA,
     AT,

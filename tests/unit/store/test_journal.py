@@ -97,9 +97,9 @@ def test_last_sequence_is_above_the_newest_archived_segment(tmp_path: Path) -> N
     """An inbox that was just archived must not start again at one."""
     archive = tmp_path / "mail/ada/archive"
     archive.mkdir(parents=True)
-    (archive / "inbox.00000000000000000031.jsonl").write_bytes(line(31))
-    (archive / "inbox.00000000000000000040.jsonl").write_bytes(line(39) + line(40))
-    (archive / "ledger.00000000000000000099.jsonl").write_bytes(b'{"n":99}\n')
+    (archive / "inbox.0000000000000031.jsonl").write_bytes(line(31))
+    (archive / "inbox.0000000000000040.jsonl").write_bytes(line(39) + line(40))
+    (archive / "ledger.0000000000000040.jsonl").write_bytes(b'{"n":99}\n')
     (tmp_path / ADA).touch()
     assert loaded(tmp_path)[1].last == 40
     (tmp_path / ADA).write_bytes(line(41))

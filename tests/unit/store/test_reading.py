@@ -7,7 +7,8 @@ import pytest
 from homi.address import Name
 from homi.envelope import Envelope, LedgerLine, Rung, Via
 from homi.store.lines import Unreadable
-from homi.store.reading import iter_inbox, iter_ledger, load
+from homi.store.loading import load
+from homi.store.reading import iter_inbox, iter_ledger
 from tests.unit.store.lines_kit import (
     ADA,
     envelope,
