@@ -44,7 +44,8 @@ RECOVERY = (
     "recover-header",
     "recover-done",
 )
-POINTS = frozenset(COMMIT + CHECKPOINT + RECOVERY)
+CLOSING = ("archive-made", "archive-inbox", "archive-ledger")
+POINTS = frozenset(COMMIT + CHECKPOINT + RECOVERY + CLOSING)
 
 
 class Kill:

@@ -87,6 +87,11 @@ class Index:
         if text:
             self._whole(lambda: self._read_texts(told))
 
+    def step(self, name: Name, upto: tuple[int, int] | None = None) -> bool:
+        """A piece of what catch_up() does for one name; whether there is more."""
+        folder = self._folder(name)
+        return self._whole(lambda: advance(self._db, self._disk, folder, name, upto))[1]
+
     def names(self) -> list[Name]:
         """The names that have a mailbox on disk."""
         folder = os.path.join(self.root, "mail")

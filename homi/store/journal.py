@@ -113,6 +113,11 @@ class Journals:
             journal = self._all[name] = Journal(self.root, name)
         return journal
 
+    def at(self, point: str) -> None:
+        """A place where a test may have the process killed."""
+        if self._hook is not None:
+            self._hook(point)
+
     def append(self, journal: Journal, data: bytes) -> int:
         """Write all of it behind the end; the offset of its first byte.
 
@@ -234,7 +239,8 @@ class Journals:
         return True
 
     def names(self) -> list[str]:
-        """The journals that stand on disk, in order."""
+        """The journals that stand on disk, in order; of a mailbox whose every line is
+        archived those that will go on from there."""
         base = os.path.join(self.root, MAIL)
         if not self.disk.exists(base):
             return []
@@ -244,6 +250,7 @@ class Journals:
             if is_name(name)
             for kind in (INBOX, LEDGER)
             if self.disk.exists(os.path.join(base, name, kind))
+            or newest(self.disk, os.path.join(base, name), kind) is not None
         ]
 
     def loaded(self) -> list[Journal]:

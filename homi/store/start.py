@@ -21,6 +21,7 @@ from homi.store.mailbox import Mailbox
 from homi.store.recovery import Keep, recover
 from homi.store.reminder import Reminder
 from homi.store.ring import Ring, resize
+from homi.store.rotation import finish
 
 RING = "ring"
 
@@ -50,6 +51,7 @@ def start(
     path = os.path.join(root, RING)
     journals = Journals(disk, root, hook)
     try:
+        finish(disk, root)
         ring = Ring(disk, path, size)
         findings = recover(ring, journals, keep, hook)
         ring = resize(ring, disk, path, size)

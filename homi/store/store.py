@@ -31,6 +31,7 @@ from homi.store.quarantine import Quarantine
 from homi.store.reminder import Finished
 from homi.store.ring import FIXED, NAME_MAX
 from homi.store.start import Started, start
+from homi.store.upkeep import Upkeep
 
 FREE_FOR = 1.0  # s a reading of the free space is good for
 
@@ -92,6 +93,9 @@ class DiskStore:
         """Commit what is submitted from now on; callbacks come on loop."""
         self._loop = loop
         self._engine = Engine(self._committer, self._publish, self._amend, loop)
+        self._upkeep = Upkeep(
+            self._root, self._disk, self._committer, self._engine, self.mailbox, loop
+        )
 
     async def aclose(self) -> None:
         """Finish what was submitted, empty the ring, release the lock; once."""
@@ -103,7 +107,8 @@ class DiskStore:
         idle = self._engine is None
         try:
             if self._engine is not None:
-                idle = await self._engine.stop(STOP_DRAIN)
+                ended = self._upkeep.stop(STOP_DRAIN)
+                idle = await self._engine.stop(STOP_DRAIN) and ended
             if self._committer.checkpoint.at_rest and not self._committer.closed:
                 self._boots.end()
         finally:

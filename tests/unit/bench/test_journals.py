@@ -6,7 +6,8 @@ from homi.address import Name
 from homi.envelope import Envelope, LedgerLine, decode_msg, encode
 from homi.names import State
 from homi.store.disk import RealDisk
-from homi.store.reading import iter_inbox, iter_ledger, load
+from homi.store.loading import load
+from homi.store.reading import iter_inbox, iter_ledger
 from homi.store.state import StateFile
 from homi.strict import parse_msg
 from tests.standin import journals

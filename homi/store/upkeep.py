@@ -1,0 +1,214 @@
+"""What is done to the files while the store is at rest: indexing, closing, removing.
+
+Owns when; what is done is elsewhere.  All on the loop but for the work itself, which
+gives way to mail: it waits for the next rest.  homi-mailbox(5) has the rules.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+from homi.address import Name
+from homi.store.batch import Place
+from homi.store.committer import Committer
+from homi.store.disk import Disk
+from homi.store.engine import Engine
+from homi.store.index import Index
+from homi.store.mailbox import Mailbox
+from homi.store.oldids import OldIds
+from homi.store.reading import INBOX, LEDGER
+from homi.store.rotation import close_segment
+from homi.store.worker import Worker
+
+log = logging.getLogger("homi.store")
+
+# A start reads this at the speed of a copy; a person's tools still open it at once.
+SEGMENT = 64 << 20  # bytes of an inbox that is closed when nothing in it is pending
+LATE = 64 << 20  # bytes not indexed that are indexed while mail goes on coming
+KEPT = 5_000  # ids a mailbox has in full in memory before they take eight bytes each
+FIRST = 1.0  # s after the start: who waits for the daemon comes first
+NICE = 10
+
+Done = Callable[[Any, BaseException | None], None]
+
+
+class Indexed(NamedTuple):
+    """What one piece of indexing came to."""
+
+    more: bool
+    old: OldIds | None = None  # the ids that need not be in memory any more
+    end: int = 0  # of the inbox, as far as old answers for it
+
+
+class Upkeep:
+    """The idle work of one store."""
+
+    def __init__(
+        self,
+        root: str,
+        disk: Disk,
+        committer: Committer,
+        engine: Engine,
+        mailbox: Callable[[Name], Mailbox],
+        loop: asyncio.AbstractEventLoop,
+    ) -> None:
+        """Begins a moment later, with what no life before has indexed."""
+        self._root = root
+        self._disk = disk
+        self._committer = committer
+        self._engine = engine
+        self._mailbox = mailbox
+        self._worker = Worker("homi-index", loop, NICE)
+        self._index: Index | None = None  # the worker's
+        self._busy = False
+        self._stopped = False
+        self._ends: dict[Name, tuple[int, int]] = {}  # what the journals are synced to
+        self._todo: dict[Name, tuple[int, int] | None] = dict.fromkeys(
+            Name(name) for name in committer.settler.places
+        )
+        self._done: dict[Name, int] = {}  # bytes of each inbox that are indexed
+        self._given_up: set[str] = set()  # mailboxes whose segment cannot be closed
+        self._jobs: deque[tuple[Callable[[], Any], Done]] = deque()
+        engine.rested = engine.synced = self.look
+        self._first = loop.call_later(FIRST, self.look)
+
+    def alone(self, work: Callable[[], Any], done: Done) -> None:
+        """At the next rest: do work while nothing is committed, then tell done."""
+        self._jobs.append((work, done))
+        self.look()
+
+    def stop(self, patience: float) -> bool:
+        """Begin nothing more; whether the thread has ended in time."""
+        self._stopped = True
+        self._first.cancel()
+        return self._worker.stop(patience)
+
+    def look(self) -> None:
+        """Do the next piece, if it is time for one."""
+        if self._stopped:
+            return
+        self._take_ends()
+        if self._engine.at_rest:
+            if self._jobs:
+                self._engine.alone(*self._jobs.popleft())
+                return
+            if place := next(filter(self._is_full, self._places()), None):
+                self._close(place)
+                return
+        elif self._behind() < LATE:
+            return
+        if self._todo and not self._busy:
+            self._busy = True
+            name, upto = next(iter(self._todo.items()))
+            piece = partial(self._piece, name, upto)
+            self._worker.put(piece, partial(self._indexed, name, upto))
+
+    # ---- the index ----
+
+    def _take_ends(self) -> None:
+        """Learn up to where the last checkpoints have synced journals."""
+        ends = self._committer.checkpoint.ends
+        while ends:
+            path, end = ends.popitem()
+            _, name, journal = path.split("/")
+            inbox, ledger = self._ends.get(Name(name), (0, 0))
+            if journal == INBOX:
+                inbox = end
+            elif journal == LEDGER:
+                ledger = end
+            self._ends[Name(name)] = self._todo[Name(name)] = inbox, ledger
+
+    def _behind(self) -> int:
+        """Bytes of synced mail that are not indexed."""
+        return sum(
+            upto[0] - self._done.get(name, 0)
+            for name, upto in self._todo.items()
+            if upto is not None
+        )
+
+    def _piece(self, name: Name, upto: tuple[int, int] | None) -> Indexed:
+        """In the thread: index a piece of a mailbox."""
+        if self._index is None:
+            self._index = Index.open(self._root, self._disk)
+        index = self._index
+        if index.in_memory:
+            self._rest_index()
+            return Indexed(more=False)
+        if index.step(name, upto):
+            return Indexed(more=True)
+        place = self._committer.place(name)
+        if len(place.known) < KEPT:
+            return Indexed(more=False)
+        before = index.before(name)
+        if before is None:
+            return Indexed(more=False)
+        return Indexed(more=False, old=before.old, end=before.inbox)
+
+    def _indexed(
+        self,
+        name: Name,
+        upto: tuple[int, int] | None,
+        found: Indexed | None,
+        error: BaseException | None,
+    ) -> None:
+        """Go on with the next piece."""
+        self._busy = False
+        if error is not None:
+            log.warning("%s is not indexed: %s", name, error)
+        if found is None or not found.more:
+            self._done[name] = upto[0] if upto else self._done.get(name, 0)
+            if self._todo.get(name) == upto:
+                self._todo.pop(name, None)
+        if found is not None and found.old is not None:
+            place = self._committer.place(name)
+            self._committer.settler.notes.append(
+                partial(place.shrink, found.old, found.end)
+            )
+        if not self._todo:
+            self._worker.put(self._rest_index, _ignore)
+        self.look()
+
+    def _rest_index(self) -> None:
+        """In the thread: give back what an index in use takes of memory."""
+        if self._index is not None:
+            self._index.close()
+        self._index = None
+
+    # ---- segments ----
+
+    def _places(self) -> list[Place]:
+        """Every mailbox the committer knows."""
+        return list(self._committer.settler.places.values())
+
+    def _is_full(self, place: Place) -> bool:
+        """Whether its journals are to be closed now."""
+        if place.inbox.end < SEGMENT or place.name in self._given_up:
+            return False
+        box = self._mailbox(Name(place.name))
+        return not box.pending and not box.coming
+
+    def _close(self, place: Place) -> None:
+        """Close the segment of a mailbox."""
+        work = partial(close_segment, self._committer.journals, place)
+        self._engine.alone(work, partial(self._closed, place))
+
+    def _closed(
+        self, place: Place, last: int | None, error: BaseException | None
+    ) -> None:
+        """Its rows follow it to the archive."""
+        name = Name(place.name)
+        if error is not None:
+            log.warning("cannot close the segment of %s: %s", name, error)
+            self._given_up.add(place.name)  # a start makes good what is half done
+        else:
+            log.info("%s: closed the segment that ends with %s", name, last)
+        self._ends[name] = self._todo[name] = 0, 0
+        self._done[name] = 0
+        self.look()
+
+
+def _ignore(_result: object, _error: BaseException | None) -> None:
+    """Nobody waits for it."""
