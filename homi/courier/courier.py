@@ -243,9 +243,9 @@ class Courier:
             return item.rung, item.reason, item.until
         return Rung.STORED, None, None
 
-    def outlook(self, session: Session) -> list[Outlook]:
-        """What each leg could do for that session now."""
-        return outlook(self._legs, session, self._hands, self._offering)
+    def outlook(self, name: Name, session: Session) -> list[Outlook]:
+        """What each leg could do now for mail of name to that session."""
+        return outlook(self._legs, name, session, self._hands, self._offering)
 
     def unproven(self, session: Session) -> int:
         """How many letters the session has without a proof of them."""

@@ -194,13 +194,24 @@ class Offering:
         """Whether the owner's record is what it was when it could not take it."""
         return owner is not None and self._said_no.get((name, seq)) == owner
 
-    def stopped(self, session: Session) -> tuple[Reason | None, float | None]:
-        """Why nothing is tried with the session now, and until when (wall seconds)."""
+    def stopped(
+        self, name: Name, session: Session
+    ) -> tuple[Reason | None, float | None]:
+        """Why nothing of name is tried with the session now, and until when (wall
+        seconds)."""
+        quiet = self._settings(name).quiet_until(self._clock.wall())
+        if quiet is not None:
+            return Reason.OPERATOR, quiet
         failures, again = self._silent.get(process_of(session.ref), (0, 0.0))
         left = again - self._clock.monotonic()
         if failures > 1 and left > 0:
             return Reason.UNREACHABLE, self._clock.wall() + left
         return None, None
+
+    def allows(self, name: Name, leg: Leg) -> bool:
+        """Whether the name was left that leg."""
+        chosen = self._settings(name).legs
+        return not chosen or leg.name in chosen
 
     def revive(self, process: Process) -> None:
         """The session's record changed: try it again without delay."""

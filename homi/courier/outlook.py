@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from homi.address import Name
 from homi.courier.hands import Hands
 from homi.courier.offering import Offering
 from homi.envelope import Reason, Rung
@@ -25,15 +26,17 @@ class Outlook(msgspec.Struct, frozen=True):
 
 
 def outlook(
-    legs: Sequence[Leg], session: Session, hands: Hands, offering: Offering
+    legs: Sequence[Leg], name: Name, session: Session, hands: Hands, offering: Offering
 ) -> list[Outlook]:
     """Each leg in the order of its use; only the first that serves may be usable."""
     found: list[Outlook] = []
-    reason, until = offering.stopped(session)
+    reason, until = offering.stopped(name, session)
     if reason is None and hands.room(session) <= 0:
         reason = Reason.PACED
     for leg in legs:
-        if leg.serves(session):
+        if not offering.allows(name, leg):
+            found.append(Outlook(leg.name, Reason.OPERATOR))
+        elif leg.serves(session):
             found.append(Outlook(leg.name, reason, until, leg.proofs(session)))
         else:
             found.append(Outlook(leg.name, Reason.UNREACHABLE))

@@ -63,7 +63,7 @@ class Office:
         self.explain: Callable[[Name, Item], Shown] = _as_recorded
         self.order: Callable[[Name, Job], None] = _nobody
         self.moved: Callable[[Name, LedgerLine], None] = lambda _name, _line: None
-        self.outlook: Callable[[Session], list[Outlook]] = _no_leg
+        self.outlook: Callable[[Name, Session], list[Outlook]] = _no_leg
         self.unproven: Callable[[Session], int] = _none
         self.stirred: Callable[[Session], None] = lambda _session: None
         self.brief: Briefing = lambda _names, _session, _ready: None
@@ -135,7 +135,7 @@ def _bound(_number: int) -> str:
     return ""
 
 
-def _no_leg(_session: Session) -> list[Outlook]:
+def _no_leg(_name: Name, _session: Session) -> list[Outlook]:
     """No courier, no leg."""
     return []
 

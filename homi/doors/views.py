@@ -151,7 +151,7 @@ class Views:
                 unproven=office.unproven(owner),
                 pending=pending,
             )
-            for one in office.outlook(owner)
+            for one in office.outlook(name, owner)
         ]
 
     def _queue(self, request: Queue, reply: Reply) -> None:

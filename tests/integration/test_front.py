@@ -61,9 +61,13 @@ def test_a_restart_a_clear_and_a_resumed_session_leave_the_front_as_it_is(
     place.ok("claim", "--front", "ada")
     ada = place.session("ada", "--auto")
     behind(place, ada, "ada-live")
+    place.ok("claim", "eve")
     place.kill()
+    spooled = ada.tool(*homi_command(), "send", "eve", "while nobody was up")
+    assert spooled["rc"] == 0, spooled
     place.start()
     place.listed("ada")
+    assert place.stored("eve", "while nobody was up")["msg"]["from"] == "ada"
     ada.do("clear")
     place.send("ada", "after both")
     ada.letter("after both")

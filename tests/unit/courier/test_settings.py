@@ -28,6 +28,10 @@ def test_in_its_quiet_a_name_is_offered_nothing_and_then_all_of_it() -> None:
         assert world.slot.texts() == ["two"]
         shown = world.courier.explain(ADA, item)
         assert shown == (Rung.HELD, Reason.OPERATOR, START + 3600.0)
+        owner = world.town.owner(ADA)
+        assert owner is not None
+        (seen,) = world.courier.outlook(ADA, owner)
+        assert (seen.reason, seen.until) == (Reason.OPERATOR, START + 3600.0)
         await world.after(3599.0)
         assert world.slot.texts() == ["two"]
         await world.after(2.0)
@@ -102,6 +106,9 @@ def test_only_the_chosen_legs_are_used() -> None:
         assert world.slot.texts() == []
         shown = world.courier.explain(ADA, item)
         assert shown[:2] == (Rung.DEFERRED, Reason.UNREACHABLE)
+        owner = world.town.owner(ADA)
+        assert owner is not None
+        assert world.courier.outlook(ADA, owner)[0].reason is Reason.OPERATOR
         world.settings[ADA] = Settings(legs=("hook", "slot"))
         world.courier.on_name(ADA)
         await world.rest()
