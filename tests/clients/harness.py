@@ -24,6 +24,7 @@ class Claude(Namespace):
         super().__init__()
         self.ids: dict[str, str] = {}
         self.pids: dict[str, int] = {}
+        self.bare: set[object] = set()  # names of sessions without a socket
 
     # ---- the model ----
 
@@ -71,6 +72,8 @@ class Claude(Namespace):
         steps answer its first model calls; desktop: it believes to be on a person's
         machine, so that the registry sweep runs."""
         self.ids[name] = str(uuid.uuid4())
+        if "--restricted" in argv:
+            self.bare.add(name)
         if steps:
             self.push(name, *steps)
         command = [str(self.bin / "claude"), "-n", name]
@@ -106,7 +109,8 @@ class Claude(Namespace):
         def found() -> Json | None:
             for one in self.records():
                 alive = Path(f"/proc/{one.get('pid')}").exists()
-                if alive and one.get("messagingSocketPath") and fits(one):
+                bare = one.get("name") in self.bare
+                if alive and (bare or one.get("messagingSocketPath")) and fits(one):
                     return one
             return None
 
