@@ -43,6 +43,10 @@ class Batch:
         self.late_mails: list[Mail] = []  # no room in this half: not tried
         self.late_decisions: list[Entry] = []
 
+    def size(self) -> int:
+        """Bytes of its mail, about."""
+        return sum([len(mail.tail) for mail in self.mails])
+
     def postpone(self) -> None:
         """Try nothing durable of it now: all of it is late."""
         self.late_mails, self.mails = self.mails, []
@@ -87,7 +91,7 @@ class Group:
 class Work:
     """A batch made ready for the ring."""
 
-    __slots__ = ("fresh", "groups", "parts", "size", "twins")
+    __slots__ = ("fresh", "groups", "parts", "size", "took", "trouble", "twins")
 
     def __init__(self) -> None:
         """Empty."""
@@ -96,6 +100,8 @@ class Work:
         self.groups: dict[Journal, Group] = {}
         self.fresh: dict[tuple[str, str, str], Mail] = {}
         self.twins: list[tuple[Mail, Mail]] = []  # (the later, the first)
+        self.trouble = ""  # why its records are not known to be durable
+        self.took = 0.0  # seconds of its sync
 
 
 class Reopened:

@@ -16,7 +16,7 @@ from homi.store.recovery import Keep, Records, by_journal, repair
 from homi.store.ring import Ring
 from homi.store.settle import Settler, join
 
-_MEAN = 0.2  # weight of the newest sync in the mean
+_MEAN = 0.2  # weight of the newest in a mean
 
 
 class Committer:
@@ -38,6 +38,7 @@ class Committer:
         self.place = self.settler.place
         self.closed = ""  # why nothing is accepted; empty while it is
         self.mean_sync = 0.0  # seconds
+        self.mean_lines = 0.0  # seconds a batch's lines take into the page cache
         self._keep = keep
         self._now = now
         self._hook = hook
@@ -50,18 +51,57 @@ class Committer:
 
         What does not fit comes back as late, and a checkpoint is wanted.
         """
+        work = self.prepare(batch)
+        if work is not None:
+            self.make_durable(work)
+            self.finish(work)
+
+    def prepare(self, batch: Batch) -> Work | None:
+        """Append the evidence, settle the rest; None where nothing is left to do."""
         if batch.evidence:
             self._append_evidence(batch.evidence)
         if self.closed:
             self.settler.known(batch)
-            return
+            return None
         if not (batch.mails or batch.decisions):
-            return
+            return None
         work = Work()
         if not self.settler.settle(batch, work):
             self.checkpoint.wanted = True
-        if work.groups and self._make_durable(work):
+        return work
+
+    def make_durable(self, work: Work) -> None:
+        """Records to the ring and one sync.  Touches nothing but the ring and work,
+        so a thread may do it while the loop gathers the next batch."""
+        if not work.groups:
+            return
+        hook = self._hook
+        if hook is not None:
+            hook("before-ring")
+        try:
+            self.ring.write(work.parts, work.size)
+            if hook is not None:
+                hook("after-ring-write")
+            began = self._now()
+            self.ring.sync()
+        except OSError as error:
+            work.trouble = f"cannot sync the ring: {error.strerror}"
+            return
+        work.took = self._now() - began
+        if hook is not None:
+            hook("after-ring-sync")
+
+    def finish(self, work: Work) -> None:
+        """Lines to the journals, ids known; or the batch is refused as a whole."""
+        if work.trouble:
+            # Its pages may look clean now and not be on the disk: a second sync
+            # proves nothing.  No line was written and no id is known.
+            self.closed = work.trouble
+        elif work.groups:
+            self.mean_sync += _MEAN * (work.took - self.mean_sync)
+            began = self._now()
             self._put_lines(work)
+            self.mean_lines += _MEAN * (self._now() - began - self.mean_lines)
         for mail, first in work.twins:
             join(mail, first)
         if self._hook is not None:
@@ -95,27 +135,6 @@ class Committer:
                 entry.ok = True
             if self._hook is not None:
                 self._hook("evidence")
-
-    def _make_durable(self, work: Work) -> bool:
-        """Records to the ring and one sync; False: the batch is refused as a whole."""
-        hook = self._hook
-        if hook is not None:
-            hook("before-ring")
-        try:
-            self.ring.write(work.parts, work.size)
-            if hook is not None:
-                hook("after-ring-write")
-            began = self._now()
-            self.ring.sync()
-        except OSError as error:
-            # Its pages may look clean now and not be on the disk: a second sync
-            # proves nothing.  No line was written and no id is known.
-            self.closed = f"cannot sync the ring: {error.strerror}"
-            return False
-        self.mean_sync += _MEAN * (self._now() - began - self.mean_sync)
-        if hook is not None:
-            hook("after-ring-sync")
-        return True
 
     def _put_lines(self, work: Work) -> None:
         """Append each journal's lines; then, and only then, their ids are known."""

@@ -11,15 +11,21 @@ from typing import Any
 
 from homi.config import CHECKPOINT_IDLE
 from homi.store.base import Mail
-from homi.store.batch import Batch, Entry, Reopened
+from homi.store.batch import Batch, Entry, Reopened, Work
 from homi.store.committer import Committer
 from homi.store.worker import Worker, attempt
 
-# A thread switch costs about 0.1 ms; a lone message waits less on the loop itself
-# where the disk is faster than this.
-FAST_SYNC = 0.0005  # s
-# Loops have timers of 1 ms: to linger is of use only where a sync takes longer.
-SLOW_SYNC = 0.001  # s
+# A switch of threads costs two fights for the interpreter while the loop is busy:
+# up to so long a sync the loop is sooner done with it by itself.
+FAST_SYNC = 0.001  # s
+# The thread sees its syncs as longer than they are, by those fights: now and then
+# the loop tries again.
+PROBE_EVERY = 32  # batches
+PROBE_SYNC = 0.005  # s: no probe where the thread sees more
+# The page cache takes a batch in a fraction of this, unless memory is short: then
+# the lines are written in the thread, too.
+SLOW_LINES = 0.02  # s
+LARGE = 1 << 20  # bytes of a batch the loop does not write by itself
 LINGER = 0.3  # of the mean sync
 RETRY_FIRST = 0.1  # s until the next try to reopen, doubled up to
 RETRY_MAX = 5.0
@@ -51,6 +57,7 @@ class Engine:
         self._swapped: int | None = None  # the half to be synced next
         self._busy = False
         self._soon = False  # a flush is on its way
+        self._probe = 0  # batches the thread synced since the loop last did
         self._linger: asyncio.TimerHandle | None = None
         self._expected = 0  # how many the linger waits for
         self._idle: asyncio.TimerHandle | None = None
@@ -144,31 +151,50 @@ class Engine:
         if batch is None:
             self._settle()
             return
-        work = self._begin(batch)
-        if self._on_loop(batch):
-            self._done(*attempt(work))
-        else:
-            self._commits.put(work, self._done)
+        self._begin(batch)
 
-    def _begin(self, batch: Batch) -> Callable[[], None]:
-        """The work of a batch that is in flight from here on."""
+    def _begin(self, batch: Batch) -> None:
+        """Put a batch in flight."""
         self._busy = True
         self._flight = batch
         self._active = self._loop.time()
-        return partial(self._work, batch)
+        committer = self._committer
+        if not committer.closed and (
+            self._checkpoint.due
+            or committer.mean_lines > SLOW_LINES
+            or batch.size() > LARGE
+        ):
+            self._commits.put(partial(self._work, batch), self._done)
+            return
+        if committer.closed and not self._delay:
+            batch.postpone()
+        work, error = attempt(partial(committer.prepare, batch))
+        if work is None or not work.groups or self._is_fast():
+            if work is not None:
+                _, error = attempt(partial(committer.make_durable, work))
+            self._conclude(work, error)
+        else:
+            self._commits.put(
+                partial(committer.make_durable, work), partial(self._durable, work)
+            )
 
-    def _ahead(self) -> None:
-        """Give the committer its next batch before the last one is answered, so that
-        it syncs while the loop answers.  Only where its thread does it: no batch may
-        be published before an earlier one."""
-        pending = len(self._mails) + len(self._decisions)
-        if pending < 2 or self._rest is not None or self._checkpoint.due:
-            return
-        if self._committer.closed or self._committer.mean_sync > SLOW_SYNC:
-            return
-        batch = self._gather()
-        if batch is not None:
-            self._commits.put(self._begin(batch), self._done)
+    def _is_fast(self) -> bool:
+        """Whether the loop is sooner done with a sync than a thread."""
+        mean = self._committer.mean_sync
+        if mean < FAST_SYNC:
+            return True
+        self._probe = (self._probe + 1) % PROBE_EVERY
+        return not self._probe and mean < PROBE_SYNC
+
+    def _durable(self, work: Work, _result: None, error: BaseException | None) -> None:
+        """The thread has synced the records of the batch in flight."""
+        self._conclude(work, error)
+
+    def _conclude(self, work: Work | None, error: BaseException | None) -> None:
+        """Write the lines of the batch in flight, then answer it."""
+        if error is None and work is not None:
+            _, error = attempt(partial(self._committer.finish, work))
+        self._done(None, error)
 
     def _gather(self) -> Batch | None:
         """What can be committed now; None where there is nothing to do."""
@@ -186,17 +212,8 @@ class Engine:
             return batch
         return None
 
-    def _on_loop(self, batch: Batch) -> bool:
-        """Whether the batch costs less here than a switch of threads."""
-        if self._committer.closed:
-            return True
-        if self._checkpoint.due:
-            return False
-        durable = len(batch.mails) + len(batch.decisions)
-        return durable == 0 or (durable == 1 and self._committer.mean_sync < FAST_SYNC)
-
     def _work(self, batch: Batch) -> None:
-        """In the committer's thread, or on the loop while that has nothing to do."""
+        """The whole of it, in the committer's thread."""
         self._swapped = self._committer.between()
         if self._committer.closed and not self._delay:
             batch.postpone()
@@ -218,7 +235,6 @@ class Engine:
             self._syncs.put(partial(self._checkpoint.sync_dirty, half), self._synced)
         if error is not None:
             self._committer.closed = f"a bug of homi: {error!r}"
-        self._ahead()
         try:
             self._publish(batch)
         finally:
@@ -233,7 +249,7 @@ class Engine:
         """Flush again at once, or wait a moment for those just answered."""
         pending = len(self._mails) + len(self._decisions)
         mean = self._committer.mean_sync
-        if mean > SLOW_SYNC and committed + pending > 1 and self._rest is None:
+        if mean > FAST_SYNC and committed + pending > 1 and self._rest is None:
             # Without this the senders fall into two groups that take turns, and
             # each waits for two syncs.
             self._expected = committed + pending

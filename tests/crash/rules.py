@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from homi.store import quarantine, recovery
-from homi.store.batch import Batch, Work
+from homi.store.batch import Batch
 from homi.store.checkpoint import Checkpoint
 from homi.store.committer import Committer
 from homi.store.disk import WRITE, Disk, write_all
@@ -42,16 +42,13 @@ def _sync_twice(self: Ring) -> None:
 
 def _lines_first(self: Committer, batch: Batch) -> None:
     """Committer.commit: lines to the journals before the ring's sync."""
-    if batch.evidence:
-        self._append_evidence(batch.evidence)
-    if self.closed or not (batch.mails or batch.decisions):
+    work = self.prepare(batch)
+    if work is None:
         return
-    work = Work()
-    if not self.settler.settle(batch, work):
-        self.checkpoint.wanted = True
     if work.groups:
         self._put_lines(work)
-        self._make_durable(work)
+    self.make_durable(work)
+    self.closed = work.trouble
     for mail, first in work.twins:
         join(mail, first)
 

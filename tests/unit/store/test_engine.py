@@ -7,6 +7,8 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import pytest
+
 from homi.store import engine as engine_module
 from homi.store.base import Kept, Mail
 from homi.store.batch import Batch, Reopened
@@ -33,13 +35,17 @@ class Driven:
             self._amended,
             asyncio.get_running_loop(),
         )
-        commit = self.core.committer.commit
+        self.noted(self.core.committer.ring, "sync", self.threads)
 
-        def noted(batch: Batch) -> None:
-            self.threads.append(threading.get_ident())
-            commit(batch)
+    def noted(self, owner: object, name: str, threads: list[int]) -> None:
+        """Note in which thread the method of that name is called from now on."""
+        call = getattr(owner, name)
 
-        self.core.committer.commit = noted  # type: ignore[method-assign]
+        def noting(*args: object) -> object:
+            threads.append(threading.get_ident())
+            return call(*args)
+
+        setattr(owner, name, noting)
 
     def _published(self, batch: Batch) -> None:
         self.batches.append(batch)
@@ -100,17 +106,83 @@ def test_lone_mail_on_a_slow_disk_leaves_the_loop_alone(tmp_path: Path) -> None:
     run(tmp_path, test)
 
 
-def test_mails_of_one_turn_share_a_batch_in_the_thread(tmp_path: Path) -> None:
-    """One sync for all of them, and one way back to the loop."""
+@pytest.mark.parametrize("mean", [0.0, 0.005])
+def test_mails_of_one_turn_share_a_batch(tmp_path: Path, mean: float) -> None:
+    """One sync for all of them: by the loop on a fast disk, else by a thread."""
 
     async def test(driven: Driven) -> None:
+        driven.core.committer.mean_sync = mean
         mails = [mail() for _ in range(50)]
         for one in mails:
             driven.engine.mail(one)
         await driven.until(lambda: len(driven.mails) == 50)
         assert [len(b.mails) for b in driven.batches] == [50]
-        assert threading.get_ident() not in driven.threads
+        assert len(driven.threads) == 1
+        assert (threading.get_ident() in driven.threads) is (mean == 0.0)
         assert ids(tmp_path) == [m.id for m in mails]
+
+    run(tmp_path, test)
+
+
+def test_thread_does_nothing_but_the_sync_where_memory_is_not_short(
+    tmp_path: Path,
+) -> None:
+    """Its Python would fight with the loop's for the interpreter."""
+
+    async def test(driven: Driven) -> None:
+        appending: list[int] = []
+        driven.noted(driven.core.committer.journals, "append", appending)
+        driven.core.committer.mean_sync = 0.005
+        driven.engine.mail(mail())
+        await driven.until(lambda: len(driven.mails) == 1)
+        assert threading.get_ident() not in driven.threads
+        assert appending == [threading.get_ident()]
+
+    run(tmp_path, test)
+
+
+def test_lines_are_written_in_the_thread_where_memory_is_short(tmp_path: Path) -> None:
+    """A write that waits for the page cache must not stop every socket."""
+
+    async def test(driven: Driven) -> None:
+        appending: list[int] = []
+        driven.noted(driven.core.committer.journals, "append", appending)
+        driven.core.committer.mean_lines = 1.0
+        driven.engine.mail(mail())
+        await driven.until(lambda: len(driven.mails) == 1)
+        assert len(appending) == 1
+        assert threading.get_ident() not in appending + driven.threads
+
+    run(tmp_path, test)
+
+
+def test_large_batch_leaves_the_loop_alone(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Even a fast disk takes a while for it."""
+    monkeypatch.setattr(engine_module, "LARGE", 2000)
+
+    async def test(driven: Driven) -> None:
+        driven.engine.mail(mail(text="x" * 1000))
+        await driven.until(lambda: len(driven.mails) == 1)
+        for _ in range(2):
+            driven.engine.mail(mail(text="x" * 1000))
+        await driven.until(lambda: len(driven.mails) == 3)
+        assert [t == threading.get_ident() for t in driven.threads] == [True, False]
+
+    run(tmp_path, test)
+
+
+def test_loop_tries_again_whether_the_disk_is_fast(tmp_path: Path) -> None:
+    """The thread measures its wait for the interpreter, too, and would never see it."""
+
+    async def test(driven: Driven) -> None:
+        for count in range(1, engine_module.PROBE_EVERY + 1):
+            driven.core.committer.mean_sync = 0.004
+            driven.engine.mail(mail())
+            await driven.until(lambda n=count: len(driven.mails) == n)  # type: ignore[misc]
+        assert driven.threads.count(threading.get_ident()) == 1
 
     run(tmp_path, test)
 
@@ -120,6 +192,7 @@ def test_what_comes_during_a_sync_is_the_next_batch(tmp_path: Path) -> None:
 
     async def test(driven: Driven) -> None:
         held = threading.Event()
+        driven.core.committer.mean_sync = 0.005  # or the loop would wait for it
         driven.core.committer.ring.sync, sync = (
             lambda: (held.wait(BOUND), sync()),  # type: ignore[assignment,return-value]
             driven.core.committer.ring.sync,
@@ -147,7 +220,7 @@ def test_evidence_needs_no_thread_and_no_sync(tmp_path: Path) -> None:
         driven.engine.entry(one, durable=False)
         await driven.until(lambda: bool(driven.batches))
         assert one.ok
-        assert driven.threads == [threading.get_ident()]
+        assert driven.threads == []
         assert disk.calls == [("write", "ledger.jsonl")]
 
     run(tmp_path, test, disk=disk)
