@@ -131,21 +131,21 @@ class Postmaster:
         except HomiError as error:
             self.refuse(sub, error)
             return
-        stamp = sub.stamp
+        stamp, head, store = sub.stamp, sub.head, self._store
         parts = (self._now(), place.encode(), stamp.json, sub.msg)
         tail = b'"at":"%b","to":"%b","via":%b,"msg":%b}\n' % parts
-        refusal = gate.kind_refused(sub.head, stamp.via.door) or gate.too_long(
-            len(tail), self._store.largest_line()
+        refusal = gate.kind_refused(head, stamp.via.door) or gate.too_long(
+            len(tail), store.largest_line()
         )
         if refusal is not None:
             self.refuse(sub, refusal)
             return
-        full = None if is_digest(sub.head) else self._no_room(place, len(tail))
+        full = None if is_digest(head) else self._no_room(place, len(tail))
         done = partial(self._committed, sub, full)
-        mail = Mail(place, stamp.origin, sub.head, stamp.via, sub.msg, tail, done)
+        mail = Mail(place, stamp.origin, head, stamp.via, sub.msg, tail, done)
         # A full mailbox still answers for what it holds: a repeat is no new mail.
         mail.barred = full is not None
-        self._store.submit(mail)
+        store.submit(mail)
 
     def refuse(self, sub: Submission, error: HomiError) -> None:
         """Answer with error; keep what was refused in quarantine with the reason."""
@@ -274,7 +274,7 @@ class Postmaster:
         """Answer the door from the outcome at the commit point, then hint."""
         kept = mail.kept
         if kept is Kept.STORED:
-            sub.done(Result(mail.id, kept=True, to=mail.place, seq=mail.seq))
+            sub.done(Result(mail.id, True, Rung.STORED, mail.place, mail.seq))
             self._arrived(mail)
         elif kept is Kept.KNOWN:
             sub.done(
@@ -295,10 +295,9 @@ class Postmaster:
 
     def _arrived(self, mail: Mail) -> None:
         """Hint of new mail; a reply also answers what it replies to."""
-        item = self._store.mailbox(mail.place).pending.get(mail.seq)
-        if item is not None:
+        if mail.item is not None:
             for hint in self._hints:
-                hint(mail.place, item)
+                hint(mail.place, mail.item)
         if mail.via.was is not None:
             return  # what is imported answers nothing: it is history
         if mail.head.reply_to is not None and mail.head.kind in (Kind.MAIL, Kind.REPLY):

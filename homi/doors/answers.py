@@ -16,7 +16,7 @@ from homi.postmaster import Result
 from homi.reports import SendReport
 from homi.store.mailbox import Item
 
-Answer = msgspec.Struct | HomiError
+Answer = msgspec.Struct | msgspec.Raw | HomiError
 Reply = Callable[[int, Answer], None]
 Doer = Callable[[Any, Reply], None]  # of a request and the way back
 # Ends after which no rung of the ladder can be reached.
@@ -55,6 +55,12 @@ def report(result: Result) -> Answer:
     """The answer to send: what was kept, or the refusal itself."""
     if result.error is not None:
         return result.error
+    if not result.duplicate and result.rung is Rung.STORED:
+        # What nearly every answer is: an id and a name hold nothing to be escaped.
+        return msgspec.Raw(
+            f'{{"id":"{result.id}","rung":"stored","seq":{result.seq}'
+            f',"to":"{result.to}"}}'
+        )
     return SendReport(
         id=result.id,
         rung=result.rung,

@@ -18,7 +18,7 @@ import msgspec
 from homi import __version__
 from homi.callers import Caller
 from homi.config import CONTROL_CONNECTIONS, LINE_MAX, LINE_MAX_ALONE
-from homi.doors.answers import Answer
+from homi.doors.answers import Answer, Doer
 from homi.doors.entrance import Entrance, Listener
 from homi.doors.verbs import Verbs
 from homi.doors.wire import BigLine, LineProtocol, Outbox
@@ -76,6 +76,7 @@ class Connection:
         self._decode: Callable[[bytes], Request] = _HELLO
         self._caller: Caller | None = None
         self._verbs: Verbs | None = None
+        self._doers: dict[type[Request], Doer] = {}
 
     def line(self, line: bytes) -> None:
         """Decode and do one request."""
@@ -88,7 +89,7 @@ class Connection:
             self._hello(request)
             return
         try:
-            self._verbs.do(request, self._answer)
+            self._doers[type(request)](request, self._answer)
         except HomiError as error:
             self._answer(request.i, error)
 
@@ -109,6 +110,7 @@ class Connection:
             return
         self._verbs = self._door.verbs(self._pid, self._uid)
         self._caller = self._verbs.caller
+        self._doers = self._verbs.doers
         self._decode = _DECODERS[self._caller.caller]
         self._answer(
             request.i,

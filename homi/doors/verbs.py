@@ -29,7 +29,7 @@ class Verbs:
         rights = Rights(office, caller)
         self._posting = Posting(office, rights, clock)
         self._hooks = Hooks(office, rights)
-        self._doers: dict[type[Request], Doer] = {
+        self.doers: dict[type[Request], Doer] = {
             Hello: _again,
             **self._posting.doers(),
             **self._hooks.doers(),
@@ -42,7 +42,7 @@ class Verbs:
 
     def do(self, request: Request, reply: Reply) -> None:
         """Do the verb; reply comes once, now or later; HomiError: refused."""
-        self._doers[type(request)](request, reply)
+        self.doers[type(request)](request, reply)
 
     def abandon(self) -> None:
         """The caller is gone: nobody waits for it any more."""

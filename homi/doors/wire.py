@@ -109,6 +109,11 @@ class LineProtocol(asyncio.Protocol):
             data = b"".join([*self._parts, data])
             self._parts, self._gathered = [], 0
             self._big.free(self)
+        # Nearly always one whole line and nothing else.
+        if data.find(b"\n") == len(data) - 1:
+            if len(data) > 1:
+                self._handler.line(data[:-1])
+            return
         lines = data.split(b"\n")
         rest = lines.pop()
         for line in lines:

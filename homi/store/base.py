@@ -10,7 +10,7 @@ from typing import Protocol
 
 from homi.address import Name
 from homi.envelope import LedgerLine, Msg, Via
-from homi.store.mailbox import Mailbox
+from homi.store.mailbox import Item, Mailbox
 
 
 class Kept(Enum):
@@ -30,6 +30,7 @@ class Mail:
         "done",
         "head",
         "id",
+        "item",
         "kept",
         "length",
         "msg",
@@ -65,6 +66,7 @@ class Mail:
         self.seq = 0  # set when STORED or KNOWN
         self.offset = 0  # of its line in inbox.jsonl
         self.length = 0  # of its line, line feed included
+        self.item: Item | None = None  # what the mailbox made of it when STORED
 
 
 class Store(Protocol):

@@ -109,7 +109,7 @@ class MemoryStore:
         mail.offset, mail.length = len(inbox), len(line)
         inbox += line
         mail.kept = Kept.STORED
-        box.arrived(
+        mail.item = box.arrived(
             mail.seq, mail.offset, mail.length, mail.head, mail.via, stamp(mail.tail)
         )
 

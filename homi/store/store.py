@@ -138,7 +138,8 @@ class DiskStore:
             return
         if not mail.barred:
             box = self._boxes.get(mail.place) or self.mailbox(mail.place)
-            box.expect(1, len(mail.tail))
+            box.coming += 1
+            box.coming_bytes += len(mail.tail)
         self._engine.mail(mail)
 
     def record(
@@ -198,9 +199,10 @@ class DiskStore:
             if mail.barred:
                 continue
             box = boxes[mail.place]
-            box.expect(-1, len(mail.tail))
+            box.coming -= 1
+            box.coming_bytes -= len(mail.tail)
             if mail.kept is stored:
-                box.arrived(
+                mail.item = box.arrived(
                     mail.seq,
                     mail.offset,
                     mail.length,
