@@ -126,6 +126,7 @@ def run(args: list[str]) -> int:
 
 def post(plan: Plan) -> int:
     """Send plan the quickest way it can go; without a daemon leave it in pickup/."""
+    plan.reply_to = plan.reply_to.lower()
     path = socket_path(plan.home)
     if path is None or plan.key or len(plan.reply_to) not in (0, 36):
         return load("homi.cli.spool", "send", plan)

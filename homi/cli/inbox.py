@@ -54,7 +54,7 @@ def inbox(
         raise Usage("--raw shows the lines as they are", hint="--json has every field")
     mail = Mail(paths.state_root(home))
     me, client = connect(mail.root)
-    place = mail.place(name or me.need("inbox"))
+    place = mail.place(me.need("inbox") if name is None else name)
     only = None if wanted.every else True
     query = wanted.query(mail, names=(place,), pending=only)
     # Who goes on behind a message must not miss those next to it.

@@ -45,7 +45,7 @@ def wait(
     me, client = connect(mail.root)
     if client is None:
         raise Absent("no daemon runs, so nothing can be waited for", hint="homi start")
-    ask = Wait(i=1, name=name or me.need("wait"), after=after or 0)
+    ask = Wait(i=1, name=me.need("wait") if name is None else name, after=after or 0)
     found, client = _wait(mail, client, ask, timeout)
     place = mail.place(found.name)
     rows = pending(mail, [place], frozenset(found.ids), after or 0)
