@@ -2,9 +2,10 @@
 
 import click
 
-from homi import paths, render
+from homi import ids, paths, render
 from homi.cli import options, output
 from homi.cli.mail import Mail
+from homi.cli.rows import shown_ids
 from homi.envelope import LedgerLine
 from homi.errors import NoInput
 from homi.mail import Line, Start, life, spooled_start, starts
@@ -38,8 +39,17 @@ def trace(home: str, /, message: str, *, as_json: bool) -> None:
         )
     if as_json:
         output.json_lines({"name": name, **render.fields(x)} for name, x in lives)
-    else:
-        output.table(COLUMNS, [_cells(place, line) for place, line in lives])
+        return
+    rows = [_cells(place, line) for place, line in lives]
+    named = {one for row in rows for one in ids.SHAPE.findall(str(row[-1]))}
+    shown = shown_ids(mail, named)
+    output.table(
+        COLUMNS,
+        [
+            (*row, ids.SHAPE.sub(lambda one: shown[one[0]], str(last)))
+            for *row, last in rows
+        ],
+    )
 
 
 def _cells(place: str, line: Line) -> tuple[Cell, ...]:
@@ -60,7 +70,8 @@ def _sender(line: Start) -> str:
 
 def _decision(line: LedgerLine) -> str:
     """Who or what moved it, and what goes with that."""
-    parts = [line.by or "", f"by {line.proof}" if line.proof else ""]
+    by, proof = line.by or "", line.proof or ""
+    parts = [by, "" if by.startswith(proof) else f"by {proof}"]
     parts.append("as a repeat" if line.repeat else "")
     parts.append(f"not before {line.until}" if line.until else "")
     return ", ".join(part for part in parts if part)

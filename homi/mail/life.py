@@ -19,6 +19,7 @@ from homi.envelope import (
     decode_ledger,
 )
 from homi.mail.mail import Letter, Mail
+from homi.store.archive import segments
 from homi.store.disk import RealDisk
 from homi.store.index import Entry
 from homi.store.lines import chunks, split
@@ -74,8 +75,8 @@ def ledgers(folder: Path, segment: int) -> list[Path]:
     current = [folder / LEDGER]
     if not segment:
         return current
-    archived = sorted((folder / "archive").glob("ledger.*.jsonl"))
-    return [path for path in archived if path.name >= _named(segment)] + current
+    closed = segments(RealDisk(), str(folder))
+    return [folder / each.ledger for each in closed if each.last >= segment] + current
 
 
 def about(path: Path, entry: Entry) -> Iterator[LedgerLine]:
@@ -91,11 +92,6 @@ def about(path: Path, entry: Entry) -> Iterator[LedgerLine]:
             found = _ledger_line(line) if wanted in line else None
             if found and (found.seq, found.id) == (entry.seq, entry.id):
                 yield found
-
-
-def _named(segment: int) -> str:
-    """The name of the ledger of an archived segment."""
-    return f"ledger.{segment:016}.jsonl"
 
 
 def _ledger_line(line: bytes) -> LedgerLine | None:
