@@ -6,7 +6,7 @@ describes them.
 
 import msgspec
 
-from homi.envelope import Kind, MessageId, Msg, Rung, SessionRef
+from homi.envelope import SHOWN, Kind, MessageId, Msg, Rung, SessionRef
 from homi.store.index import Entry
 from homi.store.pickup import Spooled
 
@@ -47,7 +47,7 @@ def listed(entry: Entry, *, brief: str | None = None) -> Message:
         to=entry.addressed,
         kind=entry.kind,
         at=entry.at,
-        rung=entry.rung,
+        rung=SHOWN.get(entry.rung, entry.rung),
         reason=entry.reason,
         until=entry.until,
         session=entry.session,

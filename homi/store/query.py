@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import msgspec
 
 from homi.address import Name
-from homi.envelope import Rung
+from homi.envelope import SHOWN, Rung
 from homi.store.rows import last_part
 
 _STARTS = (
@@ -62,11 +62,17 @@ def asked(query: Query) -> tuple[list[str], list[object]]:
     if query.room is not None:
         clauses.append("(mail.addressed = ? OR mail.addressed LIKE ? ESCAPE '!')")
         values += [query.room, query.room.replace("_", "!_") + "@%"]
-    for column, some in (("box.name", query.names), ("mail.rung", query.rungs)):
+    rungs = None if query.rungs is None else _recorded(query.rungs)
+    for column, some in (("box.name", query.names), ("mail.rung", rungs)):
         if some is not None:
             clauses.append(f"{column} IN ({','.join('?' * len(some))})")
             values += [str(one) for one in some]
     return clauses, values
+
+
+def _recorded(rungs: frozenset[Rung]) -> frozenset[Rung]:
+    """These, and the steps of a hand-over that are shown as one of them."""
+    return rungs | {step for step, shown in SHOWN.items() if shown in rungs}
 
 
 def started(

@@ -137,3 +137,13 @@ def test_an_open_mailbox_finds_what_came_when_asked_again(
     assert len(box.pending()) == 2
     root.inbox("gds-agent", letter(9, "ci", "green"))
     assert len(box.pending()) == 3
+
+
+def test_a_step_of_a_hand_over_is_shown_as_the_rung_it_belongs_to(root: Root) -> None:
+    """No upgrade: an intent is still stored, what was taken is still offered."""
+    root.ledger("gds-agent", 2, 2, "taken")
+    root.ledger("gds-agent", 3, 3, "intent")
+    with Mailbox("gds-agent") as box:
+        assert [m.rung for m in box.pending()] == ["offered", "stored"]
+        assert [m.seq for m in box.messages(rungs=["offered"])] == [2]
+        assert [m.seq for m in box.messages(rungs=["stored"])] == [3]
