@@ -12,13 +12,14 @@ from homi.cli import filters, options, output
 from homi.cli.filters import Chosen
 from homi.cli.mail import Mail
 from homi.cli.rows import show_rows
-from homi.envelope import Rung
+from homi.envelope import SHOWN, Rung
 from homi.errors import Usage
 from homi.mail import listed
 
 FOUND = 100  # rows unless --limit says otherwise: a common word is in every message
 JOINTS = frozenset({"AND", "OR", "NOT", "(", ")"})
-RUNGS = click.Choice([str(rung) for rung in Rung if rung is not Rung.SPOOLED])
+# A step that is shown as another rung is found by that one.
+RUNGS = click.Choice([str(rung) for rung in Rung if rung not in {Rung.SPOOLED, *SHOWN}])
 
 
 @click.command()

@@ -5,6 +5,7 @@ Owns the sections a person reads; a program gets every field by its name.
 
 import time
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 import click
 import msgspec
@@ -19,6 +20,7 @@ from homi.render import Cell, fields
 from homi.reports import Listing, StatusReport
 from homi.requests import List, Status
 from homi.store import pickup
+from homi.store.index import Index
 
 Section = tuple[str, str]
 
@@ -29,6 +31,8 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     answered_ms: float  # the daemon, to this command
     probed: int  # sockets asked
     silent: list[str]  # those that did not answer: name or pid, and why
+    index_bytes: int  # of the index's file
+    index_behind: int  # bytes of the journals that it has yet to read
 
 
 @click.command()
@@ -53,10 +57,13 @@ def status(home: str, /, *, no_probe: bool, as_json: bool) -> int:
         _of_files(Mail(root), as_json=as_json)
         raise error
     found = measure(listing, asked=not no_probe)
+    index_bytes, index_behind = _index(root)
     seen = Seen(
         answered_ms=round(took, 3),
         probed=found.asked,
         silent=list(_silent(listing, found)),
+        index_bytes=index_bytes,
+        index_behind=index_behind,
     )
     known = {"running": True, **fields(report), **fields(seen)}
     if as_json:
@@ -66,6 +73,12 @@ def status(home: str, /, *, no_probe: bool, as_json: bool) -> int:
     else:
         output.table(("", ""), _pairs(known))
     return 0
+
+
+def _index(root: Path) -> tuple[int, int]:
+    """How large the index is, and how far it is behind the journals."""
+    with Index.open(root) as index:
+        return index.lag()
 
 
 def _silent(listing: Listing, found: Measured) -> Iterator[str]:
@@ -100,6 +113,8 @@ def _sections(report: StatusReport, seen: Seen) -> Iterator[Section]:
         f"{report.free_mib} MiB free, new mail is refused below {report.reserve_mib};"
         f" ring {report.ring_mib} MiB",
     )
+    behind = f"{seen.index_behind} bytes behind" if seen.index_behind else "up to date"
+    yield "index", f"{seen.index_bytes / (1 << 20):.1f} MiB, {behind}"
     if report.fullest:
         yield "quota", _quota(report)
     yield from _more("findings", report.findings, "none")
@@ -140,6 +155,7 @@ def _more(title: str, lines: list[str], none: str) -> Iterator[Section]:
 
 def _of_files(mail: Mail, *, as_json: bool) -> None:
     """What is known of the mail while no daemon runs."""
+    index_bytes, index_behind = _index(mail.root)  # before it is caught up
     findings = mail.findings()
     known: dict[str, object] = {
         "running": False,
@@ -147,6 +163,8 @@ def _of_files(mail: Mail, *, as_json: bool) -> None:
         "names": len(mail.listed()),
         "pending": sum(n for n, _ in mail.waiting(mail.mailboxes()).values()),
         "spooled": len(pickup.scan(mail.root)),
+        "index_bytes": index_bytes,
+        "index_behind": index_behind,
         "findings": [output.finding(what) for what in findings],
     }
     if as_json:

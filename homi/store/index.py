@@ -87,6 +87,12 @@ class Index:
         if text:
             self._whole(lambda: self._read_texts(told))
 
+    def lag(self) -> tuple[int, int]:
+        """(bytes of its file, 0 in memory; bytes of journals it has yet to read)."""
+        wanted = self.names()
+        behind = self._whole(lambda: sum(self._behind(name) for name in wanted))
+        return 0 if self.in_memory else _found(self.root)[1], behind
+
     def step(self, name: Name, upto: tuple[int, int] | None = None) -> bool:
         """A piece of what catch_up() does for one name; whether there is more."""
         folder = self._folder(name)
@@ -309,7 +315,13 @@ def _entries(rows: Iterable[tuple[Any, ...]]) -> Iterator[Entry]:
 
 def _inode(root: str) -> int:
     """Which file stands at the index's path; 0: none."""
+    return _found(root)[0]
+
+
+def _found(root: str) -> tuple[int, int]:
+    """(inode, size) of the file at the index's path; zeros: none."""
     try:
-        return os.lstat(os.path.join(root, FILE)).st_ino
+        found = os.lstat(os.path.join(root, FILE))
     except OSError:
-        return 0
+        return 0, 0
+    return found.st_ino, found.st_size

@@ -68,6 +68,16 @@ def known(root: Path) -> list[Entry]:
 # ---- knowing ----
 
 
+def test_the_lag_is_what_the_journals_hold_beyond_it(tmp_path: Path) -> None:
+    """Nothing of it is read to tell how much that is."""
+    add(tmp_path, letter(1))
+    with caught_up(tmp_path) as index:
+        assert index.lag()[0] > 0
+        assert index.lag()[1] == 0
+        add(tmp_path, letter(2))
+        assert index.lag()[1] == len(letter(2))
+
+
 def test_a_message_is_known_with_all_that_became_of_it(tmp_path: Path) -> None:
     """Inbox and ledger lines are followed as a mailbox follows them."""
     data = letter(1, thread="t", kind=Kind.ASK, ttl_s=9) + letter(2)
