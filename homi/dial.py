@@ -157,7 +157,8 @@ def decode(line: bytes) -> Json:
         # The scanner reads the attributes of any object, whatever its stub says.
         scan = make_scanner(_Plain)  # type: ignore[arg-type]
         value, _end = scan(line.decode(), 0)
-    except (ValueError, StopIteration, RecursionError):
+    except (ValueError, StopIteration, RecursionError, SystemError):
+        # SystemError: Python 3.11's scanner where nobody imported json.decoder.
         value = None
     if not isinstance(value, dict):
         raise VersionMismatch("the daemon gave an answer this homi cannot read")

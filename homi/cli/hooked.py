@@ -25,7 +25,7 @@ def run(home: str, event: str) -> int:
     _signal.setitimer(_signal.ITIMER_REAL, PATIENCE)
     try:
         _ask(home, event)
-    except (HomiError, OSError):
+    except (HomiError, OSError, UnicodeError):
         return 0  # no daemon, another version: nothing that a model need be told
     return 0
 
