@@ -221,9 +221,9 @@ def _of_maildir(folder: Path, *, pending: bool) -> Iterator[Found]:
         progress(done, len(files))
         where = f"{path.parent.name}/{path.name}"
         try:
-            data = path.read_bytes()
-        except OSError as error:
-            yield where, BadMessage(f"cannot be read: {error.strerror}")
+            data = mbox.read_file(path)
+        except BadMessage as error:
+            yield where, error
         else:
             yield where, _posted(data, pending=pending, seen=seen)
     progress(1, 1)

@@ -6,6 +6,7 @@ is quoted by one more > (the mboxrd form), so that no text can make a message.
 
 import os
 import re
+import stat
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -91,6 +92,28 @@ def maildir(folder: Path) -> Iterator[tuple[Path, bool]]:
     ]
     for path in sorted(found, key=_place):
         yield path, "S" in path.name.rpartition(":2,")[2] and ":2," in path.name
+
+
+def read_file(path: Path) -> bytes:
+    """A file of a Maildir; BadMessage where it cannot be a message.  Never waits."""
+    try:
+        # Who made the folder may have put a pipe there, or a way to another's file.
+        with open(path, "rb", opener=_opened) as file:
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode):
+                raise BadMessage("no regular file")
+            if found.st_size > LINE_MAX_ALONE:
+                raise BadMessage(
+                    f"{found.st_size} bytes, the limit is {LINE_MAX_ALONE}"
+                )
+            return file.read(LINE_MAX_ALONE)
+    except OSError as error:
+        raise BadMessage(f"cannot be read: {error.strerror}") from error
+
+
+def _opened(path: str, flags: int) -> int:
+    """A file itself, not what it links to, and without waiting for a writer."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
 def _place(path: Path) -> tuple[int, int, str]:
