@@ -17,7 +17,7 @@ from homi.store.archive import Segment, in_archive, segments
 from homi.store.database import Broken, Database
 from homi.store.disk import READ, Disk, read_all
 from homi.store.reading import INBOX, LEDGER
-from homi.store.rows import Box, Closed, Mark
+from homi.store.rows import Box, Closed, Mark, Row
 
 _box = msgspec.json.Decoder(Box).decode
 
@@ -100,6 +100,14 @@ def read_box(db: Database, name: Name) -> Box:
     if zlib.crc32(state) != crc or (box.name, box.num) != (name, num):
         raise Broken(f"the record of {name}")
     return box
+
+
+def read_row(values: tuple[object, ...]) -> Row:
+    """A row of the table of messages; Broken where it is none of ours."""
+    try:
+        return Row.read(values)
+    except (ValueError, TypeError) as error:
+        raise Broken("a row") from error
 
 
 def write_box(db: Database, box: Box) -> None:

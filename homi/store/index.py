@@ -6,7 +6,7 @@ homi-mailbox(5) says when it is believed.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -15,7 +15,7 @@ from homi.envelope import MessageId
 from homi.errors import StorageFailed
 from homi.store import words
 from homi.store.archive import in_archive, place, segments
-from homi.store.boxes import is_current, open_pair, read_box
+from homi.store.boxes import is_current, open_pair, read_box, read_row
 from homi.store.database import FILE, Broken, Database, Moved, Unwritable
 from homi.store.disk import Disk, RealDisk
 from homi.store.indexing import advance
@@ -112,7 +112,7 @@ class Index:
     ) -> list[Entry]:
         """The messages whose id, or the last part of it, starts with prefix."""
         where, values = started(prefix.lower(), names, limit)
-        found = list(_entries(self._rows(f"{_FROM} WHERE {where}", *values)))
+        found = self._entries(f"{_FROM} WHERE {where}", *values)
         return sorted(found[:limit], key=lambda e: (e.name, e.seq))
 
     def near(self, ids: Iterable[str]) -> set[str]:
@@ -137,7 +137,7 @@ class Index:
         if query.limit is not None:
             sql += f" LIMIT {max(0, query.limit)}"
         with words.usage():
-            return list(_entries(self._rows(sql, *values)))
+            return self._entries(sql, *values)
 
     def replies(self, ids: Iterable[MessageId]) -> list[Entry]:
         """The messages that reply to one of ids, oldest first."""
@@ -146,13 +146,13 @@ class Index:
             some = wanted[at : at + _MANY]
             marks = ",".join("?" * len(some))
             sql = f"{_FROM} WHERE mail.reply_to IN ({marks}) AND mail.seq > 0"
-            found += _entries(self._rows(sql, *some))
+            found += self._entries(sql, *some)
         return sorted(found, key=lambda e: (e.at, e.name, e.seq))
 
     def pending(self, name: Name) -> list[Entry]:
         """What is pending in the mailbox of name, oldest first."""
         sql = f"{_FROM} WHERE box.name=? AND mail.pending ORDER BY mail.seq"
-        return list(_entries(self._rows(sql, name)))
+        return self._entries(sql, name)
 
     def counts(self) -> dict[Name, tuple[int, int]]:
         """How many messages each mailbox holds, and how many are pending in it."""
@@ -251,13 +251,21 @@ class Index:
 
     def _rows(self, sql: str, *values: object) -> list[Any]:
         """The rows of a question.  A damaged file is made anew and caught up first."""
+        return self._asked(lambda: self._db.all(sql, *values))
+
+    def _entries(self, sql: str, *values: object) -> list[Entry]:
+        """The messages of a question, each row with its mailbox's name in front."""
+        return self._asked(lambda: _read(self._db.all(sql, *values)))
+
+    def _asked(self, question: Callable[[], Result]) -> Result:
+        """An answer, of another file where this one gives none or nonsense."""
         try:
-            return self._db.all(sql, *values)
+            return question()
         except (Broken, Moved, Unwritable):
             self._db.close()
             self._db = self._opened(self._db.inode)
             self.catch_up()
-            return self._db.all(sql, *values)
+            return question()
 
     def _folder(self, name: str) -> str:
         """Where the journals of name are."""
@@ -307,10 +315,11 @@ class Index:
             return ""
 
 
-def _entries(rows: Iterable[tuple[Any, ...]]) -> Iterator[Entry]:
-    """Rows with the name of their mailbox in front, as entries."""
-    for name, *values in rows:
-        yield Row.read(tuple(values)).entry(Name(name))
+def _read(rows: list[tuple[Any, ...]]) -> list[Entry]:
+    """Rows with the name of their mailbox in front; Broken where one is not ours."""
+    if not all(is_name(name) for name, *_ in rows):
+        raise Broken("a name")
+    return [read_row(tuple(values)).entry(Name(name)) for name, *values in rows]
 
 
 def _inode(root: str) -> int:

@@ -22,9 +22,10 @@ from homi.store.boxes import (
     next_pair,
     open_pair,
     read_box,
+    read_row,
     write_box,
 )
-from homi.store.database import Broken, Database
+from homi.store.database import Database
 from homi.store.disk import Disk, read_all
 from homi.store.lines import Unreadable, split
 from homi.store.reading import INBOX, LEDGER, orphan, readable
@@ -121,7 +122,7 @@ class Step:
         if row is None and seq <= self._box.last_seq:
             sql = f"SELECT {SELECT} FROM mail WHERE box=? AND seq=?"
             if found := self._db.one(sql, self._box.num, seq):
-                row = self._loaded[seq] = _known(found)
+                row = self._loaded[seq] = read_row(found)
                 self._box.count(row, -1)
         return row
 
@@ -185,14 +186,6 @@ class Step:
                 self._findings,
             )
         write_box(db, box)
-
-
-def _known(values: tuple[object, ...]) -> Row:
-    """A row of the table; Broken where it is none of ours."""
-    try:
-        return Row.read(values)
-    except (ValueError, TypeError) as error:
-        raise Broken("a row") from error
 
 
 def advance(

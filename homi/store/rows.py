@@ -31,6 +31,32 @@ SELECT = ", ".join(f"mail.{column}" for column in COLUMNS)
 _INT_MAX = (1 << 63) - 1  # SQLite's integers end there
 
 _session = msgspec.json.Decoder(SessionRef).decode
+_Columns = tuple[
+    int,
+    int,
+    int,
+    int,
+    int,
+    str,
+    str,
+    str,
+    str | None,
+    Kind,
+    str,
+    str | None,
+    str | None,
+    str,
+    int | None,
+    int,
+    Rung,
+    Reason | None,
+    str | None,
+    str | None,
+    str,
+    int,
+    int,
+    int,
+]
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -139,7 +165,7 @@ class Row:
     tail: str
     sender: str
     device: str | None
-    kind: str
+    kind: Kind
     addressed: str
     thread: str | None
     reply_to: str | None
@@ -182,10 +208,10 @@ class Row:
     def read(cls, values: tuple[object, ...]) -> "Row":
         """A row of the table, its columns in order; ValueError: none we wrote."""
         row = cls()
-        for column, value in zip(COLUMNS, values, strict=True):
+        # SQLite keeps any type in any column: a flipped bit may have made another.
+        typed = msgspec.convert(values, _Columns)
+        for column, value in zip(COLUMNS, typed, strict=True):
             setattr(row, column, value)
-        row.rung = Rung(row.rung)
-        row.reason = Reason(row.reason) if row.reason else None
         row.session = _session(str(row.session)) if row.session else None
         row.taken, row.repeat = bool(row.taken), bool(row.repeat)
         row.pending = bool(row.pending)
@@ -247,7 +273,7 @@ class Row:
             id=MessageId(self.head + self.tail),
             from_=self.sender,
             device=self.device,
-            kind=Kind(self.kind),
+            kind=self.kind,
             addressed=self.addressed,
             thread=self.thread,
             reply_to=MessageId(self.reply_to) if self.reply_to is not None else None,

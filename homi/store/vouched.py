@@ -9,7 +9,7 @@ import os
 from homi.address import Name
 from homi.store import oldids
 from homi.store.archive import segments
-from homi.store.boxes import is_current, open_pair, read_box
+from homi.store.boxes import is_current, open_pair, read_box, read_row
 from homi.store.database import Broken, Database
 from homi.store.disk import Disk
 from homi.store.lines import Finding
@@ -39,7 +39,7 @@ def before(db: Database, disk: Disk, folder: str, name: Name) -> Before | None:
     def row(seq: int) -> Row | None:
         sql = f"SELECT {SELECT} FROM mail WHERE box=? AND seq=?"
         values = db.one(sql, box.num, seq)
-        return _row(values) if values else None
+        return read_row(values) if values else None
 
     return Before(
         inbox=box.inbox.end,
@@ -63,18 +63,10 @@ def before(db: Database, disk: Disk, folder: str, name: Name) -> Before | None:
 def _pending(db: Database, box: Box) -> list[Row]:
     """The pending rows in file order; Broken where one is missing or changed."""
     sql = f"SELECT {SELECT} FROM mail WHERE box=? AND pending ORDER BY row"
-    rows = [_row(values) for values in db.all(sql, box.num)]
+    rows = [read_row(values) for values in db.all(sql, box.num)]
     seen = Box(box.name)
     for row in rows:
         seen.count(row, 1)
     if (seen.pending, seen.sum) != (box.pending, box.sum):
         raise Broken(f"what is pending in {box.name}")
     return rows
-
-
-def _row(values: tuple[object, ...]) -> Row:
-    """A row of the table; Broken where it is none of ours."""
-    try:
-        return Row.read(values)
-    except (ValueError, TypeError) as error:
-        raise Broken("a row") from error

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from homi.address import Name, show
 from homi.envelope import decode_envelope, decode_msg
 from homi.errors import Usage
+from homi.store.boxes import read_row
 from homi.store.database import BadQuery, Database
 from homi.store.rows import SELECT, Row
 
@@ -63,7 +64,9 @@ def step(db: Database, text: Callable[[Name, Row], str]) -> int:
             done,
             STEP,
         )
-        rows = [(number, name, Row.read(values)) for number, name, *values in found]
+        rows = [
+            (number, name, read_row(tuple(values))) for number, name, *values in found
+        ]
         db.many(
             "INSERT INTO words(rowid, text) VALUES(?, ?)",
             [(number, text(Name(name), row)) for number, name, row in rows],

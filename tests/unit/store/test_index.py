@@ -1,6 +1,8 @@
 """The derived table of all messages: what it knows, and what it survives."""
 
+import contextlib
 import os
+import sqlite3
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -241,6 +243,42 @@ def test_a_damaged_file_is_made_anew(
     assert known(tmp_path) == before
     with Index.open(tmp_path) as index:
         assert not index.in_memory
+
+
+@pytest.mark.parametrize(
+    "nonsense",
+    [
+        "kind='nix'",
+        "rung='nix'",
+        "reason='nix'",
+        "session='{'",
+        "seq='x'",
+        "sender=x'ff'",
+        "device=x'ff'",
+    ],
+)
+def test_a_row_that_says_nonsense_is_read_from_the_files_again(
+    tmp_path: Path, nonsense: str
+) -> None:
+    """SQLite sums no page: a flipped bit in a row is found by who reads it."""
+    write_mailbox(tmp_path, letter(1) + letter(2))
+    before = known(tmp_path)
+    with contextlib.closing(sqlite3.connect(tmp_path / "index.sqlite3")) as db, db:
+        db.execute(f"UPDATE mail SET {nonsense} WHERE seq=2")
+    with Index.open(tmp_path) as index:
+        assert index.find(before[1].id) == [before[1]]
+        index.catch_up(text=True)
+    assert known(tmp_path) == before
+
+
+def test_a_name_that_is_none_leads_to_no_folder(tmp_path: Path) -> None:
+    """A row's name becomes a path."""
+    write_mailbox(tmp_path, letter(1))
+    before = known(tmp_path)
+    with contextlib.closing(sqlite3.connect(tmp_path / "index.sqlite3")) as db, db:
+        db.execute("UPDATE box SET name='../ada'")
+    with Index.open(tmp_path) as index:
+        assert index.find(before[0].id) == before
 
 
 def _scribble(path: Path, length: int) -> None:
