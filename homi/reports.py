@@ -176,6 +176,26 @@ class Imported(msgspec.Struct, frozen=True, omit_defaults=True):
     rows: list[ImportedRow]
 
 
+class PrunedRow(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What was removed of one mailbox, or would be; with a code not all that should."""
+
+    name: str
+    files: int = 0
+    messages: int = 0
+    bytes: int = 0
+    upto: int = 0  # the last seq that is gone
+    note: str = ""  # why a segment that is old enough stays
+    code: str = ""  # of homi.errors
+    error: str = ""
+    hint: str = ""
+
+
+class Pruned(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Answer to prune: a row for each mailbox of which something went or should."""
+
+    rows: list[PrunedRow]
+
+
 class SessionRow(msgspec.Struct, frozen=True, omit_defaults=True):
     """A live session as homi knows it."""
 

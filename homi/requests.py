@@ -201,6 +201,15 @@ class Import(Request, frozen=True, tag="import"):
     letters: list[Past]
 
 
+class Prune(Request, frozen=True, tag="prune"):
+    """Remove closed segments in which all is finished and that old, of the mailbox of
+    name or of all."""
+
+    callers = frozenset({CallerClass.PERSON, CallerClass.SERVICE})
+    older_s: int
+    name: str | None = None
+
+
 class Whoami(Request, frozen=True, tag="whoami"):
     """The caller's class and the name a bare command of its would use."""
 
@@ -231,6 +240,7 @@ VERBS: tuple[type[Request], ...] = (
     Order,
     Quarantine,
     Import,
+    Prune,
     Whoami,
     Stop,
 )

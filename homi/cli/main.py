@@ -40,6 +40,7 @@ MODULES = {
     "trace": "trace",
     "queue": "queue",
     "quarantine": "quarantine",
+    "prune": "prune",
     "config": "config",
     "completion": "completion",
     "export": "export",

@@ -12,6 +12,7 @@ from homi.doors.importing import Importing
 from homi.doors.naming import Naming
 from homi.doors.office import Office
 from homi.doors.posting import Posting
+from homi.doors.pruning import Pruning
 from homi.doors.queueing import Queueing
 from homi.doors.readmission import Readmission
 from homi.doors.rights import Rights
@@ -37,6 +38,7 @@ class Verbs:
             **Importing(office, rights).doers(),
             **Readmission(office, rights).doers(),
             **Queueing(office, rights).doers(),
+            **Pruning(office, rights, clock).doers(),
             **Views(office, rights).doers(),
         }
 

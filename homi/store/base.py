@@ -10,7 +10,11 @@ from typing import Protocol
 
 from homi.address import Name
 from homi.envelope import LedgerLine, Msg, Via
+from homi.reports import PrunedRow
 from homi.store.mailbox import Item, Mailbox
+
+# Rows of what was removed, and what kept the archive from being read.
+Pruned = Callable[[list[PrunedRow], OSError | None], None]
 
 
 class Kept(Enum):
@@ -97,6 +101,11 @@ class Store(Protocol):
         """Append line to the ledger; n is given here.  The mailbox knows it when
         done(True) comes; done(False): the ledger cannot be written.  durable, or a
         rung in DECISIONS: done comes after the ring's sync."""
+        ...
+
+    def prune(self, names: list[Name], before: str, done: Pruned) -> None:
+        """Remove the closed segments of these mailboxes in which all is finished and
+        nothing is younger than before (RFC 3339), beside the mail; then done."""
         ...
 
     def closed(self) -> str:

@@ -4,7 +4,7 @@ Owns the map from (origin, id) to the offset of the inbox line; never believes i
 without having read that line.  homi-mailbox(5) states the rule.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
 
 from homi.envelope import Envelope, decode_envelope, decode_msg, origin
@@ -75,6 +75,16 @@ class Dedupe(dict[int, int | tuple[int, ...]]):
             chain = had if isinstance(had, tuple) else (had,)
             now = tuple(at if segment_of(at) else place(last, at) for at in chain)
             self[key] = now if isinstance(had, tuple) else now[0]
+
+    def without(self, gone: Collection[int]) -> None:
+        """Forget what stood in the segments of these last seqs."""
+        left: dict[int, int | tuple[int, ...]] = {}
+        for key, had in self.items():
+            chain = had if isinstance(had, tuple) else (had,)
+            if stay := tuple(at for at in chain if segment_of(at) not in gone):
+                left[key] = stay if len(stay) > 1 else stay[0]
+        self.clear()
+        self.update(left)
 
     def moved(self, cut: int, lines: Iterable[tuple[int, bytes]]) -> None:
         """Forget what stood at cut and behind it; learn the lines (offset, line)."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from homi.address import Name
 from homi.envelope import DECISIONS, LedgerLine, MessageId
-from homi.store.base import Kept, Mail
+from homi.store.base import Kept, Mail, Pruned
 from homi.store.mailbox import Mailbox, stamp
 
 PLENTY = 1 << 40  # bytes free, unless a test says otherwise
@@ -62,6 +62,10 @@ class MemoryStore:
         """Keep line and tell done on the next turn of the loop."""
         weak = not durable and line.rung not in DECISIONS
         asyncio.get_running_loop().call_soon(self._append, name, line, done, weak)
+
+    def prune(self, names: list[Name], before: str, done: Pruned) -> None:
+        """Nothing is closed here, so nothing goes."""
+        asyncio.get_running_loop().call_soon(done, [], None)
 
     def closed(self) -> str:
         """What a test, or aclose, wrote into closed_text."""

@@ -16,7 +16,7 @@ from homi.config import STOP_DRAIN, Config
 from homi.envelope import DECISIONS, LedgerLine, MessageId, Rung
 from homi.paths import make_private
 from homi.store.archive import inbox_at
-from homi.store.base import Kept, Mail
+from homi.store.base import Kept, Mail, Pruned
 from homi.store.batch import Batch, Entry, Reopened
 from homi.store.boot import Boots
 from homi.store.disk import Disk, RealDisk
@@ -156,6 +156,10 @@ class DiskStore:
             self._loop.call_soon(_tell, entry)
         else:
             self._engine.entry(entry, durable=durable or line.rung in DECISIONS)
+
+    def prune(self, names: list[Name], before: str, done: Pruned) -> None:
+        """Remove old segments; see the contract."""
+        self._upkeep.prune(names, before, done)
 
     def closed(self) -> str:
         """Why accept is closed; empty while it is open."""

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from homi.address import Name
+from homi.store.base import Pruned
 from homi.store.batch import Place
 from homi.store.committer import Committer
 from homi.store.disk import Disk
@@ -19,6 +20,7 @@ from homi.store.engine import Engine
 from homi.store.index import Index
 from homi.store.mailbox import Mailbox
 from homi.store.oldids import OldIds
+from homi.store.prune import Work
 from homi.store.reading import INBOX, LEDGER
 from homi.store.rotation import close_segment
 from homi.store.worker import Worker
@@ -79,6 +81,25 @@ class Upkeep:
         """At the next rest: do work while nothing is committed, then tell done."""
         self._jobs.append((work, done))
         self.look()
+
+    def prune(self, names: list[Name], before: str, done: Pruned) -> None:
+        """Remove what may go, beside the mail, then done."""
+
+        def work() -> Work:
+            return Work(self._disk, self._root).run(names, before)
+
+        def removed(work: Work | None, error: BaseException | None) -> None:
+            if error is not None and not isinstance(error, OSError):
+                raise error
+            for name, gone in work.gone.items() if work is not None else ():
+                known = self._committer.place(name).known
+                self._committer.settler.notes.append(partial(known.without, gone))
+                # Its rows and old ids follow.
+                self._todo.setdefault(name, self._ends.get(name, (0, 0)))
+            done([] if work is None else work.rows, error)
+            self.look()
+
+        self._worker.put(work, removed)
 
     def stop(self, patience: float) -> bool:
         """Begin nothing more; whether the thread has ended in time."""

@@ -25,11 +25,13 @@ READING = (
     ("read", "--name", "{name}", ID),
     ("search", "--name", "{name}", "hello"),
     ("export", "{name}"),
+    ("prune", "--dry-run", "{name}"),
 )
 CHANGING = (
     ("wait", "--timeout", "0", "{name}"),
     ("legs", "{name}"),
     ("set", "{name}"),
+    ("prune", "{name}"),
     ("import", "{name}", os.devnull),
     ("send", "--from", "bob", "{name}", "hello again"),
     *(

@@ -39,7 +39,9 @@ OF_VERB = {
         ("inbox", "read", "ack", "wait", "thread", "search", "trace"), "homi-inbox.1"
     ),
     **dict.fromkeys(("config", "completion"), "homi.1"),
-    **dict.fromkeys(("queue", "quarantine", "export", "import"), "homi-queue.1"),
+    **dict.fromkeys(
+        ("queue", "quarantine", "export", "import", "prune"), "homi-queue.1"
+    ),
 }
 
 
@@ -198,6 +200,8 @@ def test_each_verb_and_field_of_the_protocol_is_described() -> None:
     imported |= {"name", "letters", "rows"}
     assert marked(parts["import"], "Va") == imported
     assert marked(parts["order"], "Va") == rows_of_order | {"do", "letters", "name"}
+    pruned = {"older_s", "name", "rows", *reports.PrunedRow.__struct_fields__}
+    assert marked(parts["prune"], "Va") == pruned
     queue = {"rows", *reports.QueueRow.__struct_fields__}
     assert marked(parts["queue"], "Va") == queue
 
@@ -284,6 +288,8 @@ def test_each_field_of_an_order_and_of_a_shape_is_described() -> None:
     rows = {*Entry.__struct_encode_fields__, *reports.ReadmittedRow.__struct_fields__}
     of_entry = section(page("homi-queue.1"), "The quarantine")
     assert marked(of_entry, "Va") == rows | {"data", "base64"}
+    of_prune = section(page("homi-queue.1"), "Prune")
+    assert marked(of_prune, "Va") == set(reports.PrunedRow.__struct_fields__)
     of_line = section(page("homi-queue.1"), "Export")
     assert items(of_line, "Va") == set(Exported.__struct_encode_fields__)
     of_import = section(page("homi-queue.1"), "Import")

@@ -83,6 +83,26 @@ def write_mailbox(
             rungs.writelines(_rungs(one, at) for one, at in stamped if one.finished)
 
 
+def write_segment(
+    root: Path, name: str, numbers: range, age: float, pending: frozenset[int]
+) -> list[str]:
+    """A closed segment of messages that all came so many days ago; their ids."""
+    archive = root / "mail" / name / "archive"
+    for made in (root, root / "mail", archive.parent, archive):
+        made.mkdir(mode=0o700, exist_ok=True)
+    at = _stamp(time.time() - age * 86_400)
+    sent = list(_sent(name, numbers.start, numbers.stop, numbers.stop))
+    end = f"{numbers.stop - 1:016}.jsonl"
+    with (
+        _private(archive / f"inbox.{end}") as mails,
+        _private(archive / f"ledger.{end}") as rungs,
+    ):
+        mails.writelines(_mail(one, at, name, ["some words"]) for one in sent)
+        done = (one for one in sent if one.number not in pending)
+        rungs.writelines(_rungs(one, at) for one in done)
+    return [one.id for one in sent]
+
+
 def _sent(name: str, start: int, end: int, finished: int) -> Iterator[Sent]:
     for number in range(start, end):
         yield Sent(number, message_id(name, number), number <= finished)

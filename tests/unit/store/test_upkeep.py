@@ -10,6 +10,7 @@ from homi.address import Name
 from homi.clock import SystemClock
 from homi.config import Config
 from homi.envelope import LedgerLine, Rung
+from homi.reports import PrunedRow
 from homi.store import engine, upkeep
 from homi.store.base import Kept, Mail
 from homi.store.index import Index, Query
@@ -147,6 +148,36 @@ def test_a_full_segment_is_closed_once_nothing_is_pending_in_it(
         assert list(life.store.mailbox(ADA).pending) == [4, 5]
 
     run(tmp_path, without)
+
+
+def test_old_segments_are_removed_and_their_ids_forgotten(
+    tmp_path: Path,
+) -> None:
+    """The newest stays, and what is in it is known."""
+    sent: list[Mail] = []
+    told: list[tuple[list[PrunedRow], OSError | None]] = []
+
+    async def scenario(life: Life) -> None:
+        for n in (1, 2):
+            sent.append(await life.send(mail(text="x" * 3000)))
+            await life.end(sent[-1])
+            await life.until(lambda n=n: len(segments(tmp_path)) == 2 * n)  # type: ignore[misc]
+        await life.until(lambda: not life.store._upkeep._todo)
+        place = life.store._committer.place("ada")
+        for count, before in enumerate((AT, "2099-01-01T00:00:00.000Z"), 1):
+            life.store.prune([ADA], before, lambda *told_: told.append(told_))
+            await life.until(lambda count=count: len(told) == count)  # type: ignore[misc]
+        await life.until(lambda: not life.store._upkeep._todo)
+        for one, became in ((sent[1], Kept.KNOWN), (sent[0], Kept.STORED)):
+            again = mail(text="x" * 3000, message=one.id)
+            assert (await life.send(again)).kept is became
+        assert place.old is not None
+        assert (sent[0].id in place.old, sent[1].id in place.old) == (False, True)
+
+    run(tmp_path, scenario)
+    assert told[0] == ([], None)
+    ((row,), error) = told[1]
+    assert (row.upto, row.files, error) == (1, 2, None)
 
 
 def test_rows_follow_their_segment(tmp_path: Path) -> None:
