@@ -225,7 +225,10 @@ class AsyncClient:
         is cancelled ends it, and the daemon waits for nobody."""
         loop = asyncio.get_running_loop()
         deadline = None if seconds is None else loop.time() + seconds
-        wire = await Wire.open(self.root)
+        try:
+            wire = await Wire.open(self.root)
+        except Lost:  # it died while it greeted
+            wire = await self._back(self._fresh)
         while True:
             left = None if deadline is None else max(0.0, deadline - loop.time())
             limit = None if left is None else left + GRACE

@@ -206,9 +206,9 @@ class Client:
     def _again(self, ask: Callable[[Connection], Result]) -> Result:
         """What ask gets from a connection; asked once more on a new one where it was
         lost.  Late (69) is told at once: the daemon may still be at it."""
-        connection = self._open()
         try:
-            return ask(connection)
+            # A daemon that dies while it greets is lost like any other.
+            return ask(self._open())
         except Late:
             self.close()
             raise

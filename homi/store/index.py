@@ -164,7 +164,8 @@ class Index:
         """What could not be read in the journals of names (None: of all)."""
         rows = self._rows(
             "SELECT box.name, journal, offset, text FROM finding"
-            " JOIN box ON box.num = finding.box ORDER BY box.name, journal, offset"
+            " JOIN box ON box.num = finding.box WHERE text <> ''"
+            " ORDER BY box.name, journal, offset"
         )
         allowed = None if names is None else set(names)
         return [

@@ -111,9 +111,12 @@ class Step:
         box.last_n = max(box.last_n, entry.n)
         if row is not None:
             row.apply(entry)
-        elif entry.seq > self._closed:
+        else:
+            # About archived mail, which may be gone, it is not wrong; but should that
+            # seq still come, the line was about it.
+            text = orphan(entry.seq) if entry.seq > self._closed else ""
             box.orphans = True
-            self._find(LEDGER, offset, orphan(entry.seq), entry.seq)
+            self._find(LEDGER, offset, text, entry.seq)
         return True
 
     def _row(self, seq: int) -> Row | None:
@@ -134,7 +137,8 @@ class Step:
     def _find(
         self, journal: str, offset: int, text: str, seq: int | None = None
     ) -> None:
-        """Note what is wrong with a line."""
+        """Note what is wrong with a line; without a text that its envelope is missing
+        and nobody need know."""
         self._findings.append((self._box.num, journal, offset, seq, text))
 
     def _next(self, source: Source, mark: Mark) -> tuple[bytes, bool]:

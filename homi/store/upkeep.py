@@ -6,10 +6,9 @@ gives way to mail: it waits for the next rest.  homi-mailbox(5) has the rules.
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from homi.address import Name
 from homi.store.base import Pruned
@@ -33,8 +32,6 @@ LATE = 64 << 20  # bytes not indexed that are indexed while mail goes on coming
 KEPT = 5_000  # ids a mailbox has in full in memory before they take eight bytes each
 FIRST = 1.0  # s after the start: who waits for the daemon comes first
 NICE = 10
-
-Done = Callable[[Any, BaseException | None], None]
 
 
 class Indexed(NamedTuple):
@@ -73,14 +70,8 @@ class Upkeep:
         )
         self._done: dict[Name, int] = {}  # bytes of each inbox that are indexed
         self._given_up: set[str] = set()  # mailboxes whose segment cannot be closed
-        self._jobs: deque[tuple[Callable[[], Any], Done]] = deque()
         engine.rested = engine.synced = self.look
         self._first = loop.call_later(FIRST, self.look)
-
-    def alone(self, work: Callable[[], Any], done: Done) -> None:
-        """At the next rest: do work while nothing is committed, then tell done."""
-        self._jobs.append((work, done))
-        self.look()
 
     def prune(self, names: list[Name], before: str, done: Pruned) -> None:
         """Remove what may go, beside the mail, then done."""
@@ -113,9 +104,6 @@ class Upkeep:
             return
         self._take_ends()
         if self._engine.at_rest:
-            if self._jobs:
-                self._engine.alone(*self._jobs.popleft())
-                return
             if place := next(filter(self._is_full, self._places()), None):
                 self._close(place)
                 return

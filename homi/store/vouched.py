@@ -51,6 +51,7 @@ def before(db: Database, disk: Disk, folder: str, name: Name) -> Before | None:
         findings=[
             Finding(os.path.join(folder, journal), offset, text)
             for journal, offset, text, _ in found
+            if text
         ],
         old=oldids.read(db, box.num, box.runs),
         row=row,
