@@ -6,16 +6,16 @@ finished is never handed over.  homi-queue(1) states the rules.
 
 from functools import partial
 
-from homi.address import OWNER, Name, is_name, show
+from homi.address import Name, is_name, show
 from homi.doors.answers import Doer, Reply
 from homi.doors.office import Office
 from homi.doors.rights import Rights
 from homi.envelope import Msg, Rung, Via
-from homi.errors import BadMessage, HomiError, NotAllowed
+from homi.errors import BadMessage, HomiError
 from homi.gate import HISTORY
 from homi.postmaster import Result, Stamp, Submission
 from homi.reports import Imported, ImportedRow
-from homi.requests import CallerClass, Import, Past, Request
+from homi.requests import Import, Past, Request
 from homi.strict import parse_msg
 
 # It may have been read where it was: a session is told so.
@@ -37,9 +37,8 @@ class Importing:
     def _import(self, request: Import, reply: Reply) -> None:
         """Submit each message; the answer comes when all are durable or refused."""
         name = self._rights.mailbox(request.name)
-        person = self._rights.caller.caller is CallerClass.PERSON
-        if name == OWNER and not person:
-            raise NotAllowed("only a person at a terminal does this for owner")
+        if (refusal := self._rights.refusal(name)) is not None:
+            raise refusal
         rows = [ImportedRow() for _ in request.letters]
         left = len(rows)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from homi.address import OWNER, Name, parse_name
+from homi.address import Name, parse_name
 from homi.courier.orders import Job, Verdict
 from homi.doors.answers import Doer, Reply
 from homi.doors.office import Office
@@ -109,23 +109,11 @@ class Queueing:
 
     def _refusal(self, name: Name, do: Deed) -> HomiError | None:
         """Why this caller may not order that for the mail of name; None: it may."""
-        caller = self._rights.caller
-        if caller.caller is CallerClass.PERSON:
-            return None
-        if caller.caller is CallerClass.SESSION:
-            if self._rights.owns(name):
-                return None
-            return NotAllowed(
-                f"the mailbox of {name} is not this session's",
-                hint=f"this session is {caller.name}",
-            )
-        if do is Deed.DROP:
+        if do is Deed.DROP and self._rights.caller.caller is CallerClass.SERVICE:
             return NotAllowed(
                 "to throw away another's mail needs a person at a terminal"
             )
-        if name == OWNER:
-            return NotAllowed("only a person at a terminal does this for owner")
-        return None
+        return self._rights.refusal(name)
 
 
 class _Whole:

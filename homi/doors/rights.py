@@ -36,14 +36,20 @@ class Rights:
                 raise Usage(f"{verb} needs a name here", hint=f"homi {verb} NAME")
             return self.mailbox(self.caller.name)
         name = self.mailbox(given)
+        if (refusal := self.refusal(name)) is not None:
+            raise refusal
+        return name
+
+    def refusal(self, name: Name) -> HomiError | None:
+        """Why this caller may not decide over the mail of name; None: it may."""
         if self.caller.caller is CallerClass.SESSION and not self.owns(name):
-            raise NotAllowed(
+            return NotAllowed(
                 f"the mailbox of {name} is not this session's",
                 hint=f"this session is {self.caller.name}",
             )
         if name == OWNER and self.caller.caller is not CallerClass.PERSON:
-            raise NotAllowed("only a person at a terminal does this for owner")
-        return name
+            return NotAllowed("only a person at a terminal does this for owner")
+        return None
 
     def need_person(self, what: str) -> None:
         """77 unless a person at a terminal calls."""

@@ -42,10 +42,6 @@ class Verbs:
             **Views(office, rights).doers(),
         }
 
-    def do(self, request: Request, reply: Reply) -> None:
-        """Do the verb; reply comes once, now or later; HomiError: refused."""
-        self.doers[type(request)](request, reply)
-
     def abandon(self) -> None:
         """The caller is gone: nobody waits for it any more."""
         self._posting.abandon()
