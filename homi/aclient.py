@@ -14,11 +14,20 @@ from typing import Any, Self, TypeVar, Unpack
 import msgspec
 
 from homi import paths
-from homi.client import AWAY, PATIENCE, REDIAL, TIMEOUT, WINDOW, known_rung, not_known
+from homi.client import (
+    AWAY,
+    PATIENCE,
+    REDIAL,
+    TIMEOUT,
+    WINDOW,
+    known_rung,
+    not_known,
+    not_reached,
+)
 from homi.connection import GRACE
 from homi.dial import Absent, Late, Lost
 from homi.envelope import MessageId, Rung
-from homi.errors import HomiError, NotReached
+from homi.errors import HomiError
 from homi.outgoing import Fields, Outgoing
 from homi.reports import (
     Acked,
@@ -192,10 +201,7 @@ class AsyncClient:
                 timeout,
             )
         except Lost as error:
-            raise NotReached(
-                f"not known to be {rung}: {error.text}",
-                hint=f"{report.id} is stored; do not send it again",
-            ) from error
+            raise not_reached(report, rung, error) from error
         return found.rung
 
     async def _call(self, request: Request, answer: type[Answer]) -> Answer:
@@ -226,7 +232,7 @@ class AsyncClient:
         loop = asyncio.get_running_loop()
         deadline = None if seconds is None else loop.time() + seconds
         try:
-            wire = await Wire.open(self.root)
+            wire = await self._fresh()
         except Lost:  # it died while it greeted
             wire = await self._back(self._fresh)
         while True:
@@ -248,7 +254,7 @@ class AsyncClient:
         """The connection there is, else a new one; Absent (69) without a daemon."""
         async with self._opening:
             if self._wire is None:
-                self._wire = await Wire.open(self.root)
+                self._wire = await self._fresh()
             elif self._wire.lost is not None:
                 try:
                     self._wire = await self._back(self._fresh)

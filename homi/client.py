@@ -194,10 +194,7 @@ class Client:
         try:
             return self._again(ask).rung
         except (TimedOut, Lost) as error:
-            raise NotReached(
-                f"not known to be {rung}: {error.text}",
-                hint=f"{report.id} is stored; do not send it again",
-            ) from error
+            raise not_reached(report, rung, error) from error
 
     def _call(self, request: Request, answer: type[Answer]) -> Answer:
         """The answer to a request that may be asked twice."""
@@ -244,6 +241,14 @@ def known_rung(rung: str) -> Rung:
     if rung not in LADDER:
         raise Usage(f"no rung {rung[:32]!r}", hint=f"one of {', '.join(LADDER)}")
     return Rung(rung)
+
+
+def not_reached(report: SendReport, rung: Rung, error: HomiError) -> NotReached:
+    """What is known of a stored message whose rung nobody told."""
+    return NotReached(
+        f"not known to be {rung}: {error.text}",
+        hint=f"{report.id} is stored; do not send it again",
+    )
 
 
 def not_known(message: Outgoing, error: Lost) -> StorageFailed:

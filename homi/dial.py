@@ -96,11 +96,7 @@ class Dial:
         """The daemon's welcome, of a version that this homi speaks."""
         hello = f'{{"verb":"hello","v":{PROTOCOL},"software":"homi {__version__}"}}\n'
         welcome = self.ask(hello.encode())
-        if welcome.get("v") != PROTOCOL:
-            raise VersionMismatch(
-                f"the daemon speaks protocol {welcome.get('v')}, this homi {PROTOCOL}",
-                hint="stop the daemon and start it again with this homi",
-            )
+        check_version(welcome.get("v"))
         return welcome
 
     def _connect(self, path: str) -> None:
@@ -108,9 +104,7 @@ class Dial:
         try:
             self._socket.connect(path)
         except (FileNotFoundError, ConnectionRefusedError):
-            raise Absent(
-                f"no daemon answers at {path}", hint="homi start starts it"
-            ) from None
+            raise absent(path) from None
         except OSError as error:
             why = error.strerror or "no answer in time"
             raise Unavailable(f"cannot connect to {path}: {why}") from error
@@ -149,6 +143,20 @@ class _Plain:
     parse_float = float
     parse_int = int
     parse_constant = float
+
+
+def absent(path: str) -> Absent:
+    """What is said where nobody listens at path."""
+    return Absent(f"no daemon answers at {path}", hint="homi start starts it")
+
+
+def check_version(spoken: object) -> None:
+    """VersionMismatch (76) where the daemon speaks another protocol."""
+    if spoken != PROTOCOL:
+        raise VersionMismatch(
+            f"the daemon speaks protocol {spoken}, this homi {PROTOCOL}",
+            hint="stop the daemon and start it again with this homi",
+        )
 
 
 def decode(line: bytes) -> Json:

@@ -16,14 +16,15 @@ from homi.connection import line_of, typed
 from homi.dial import (
     ANSWER_TIMEOUT,
     PROTOCOL,
-    Absent,
     Json,
     Late,
     Lost,
+    absent,
+    check_version,
     decode,
     outcome,
 )
-from homi.errors import HomiError, Unavailable, VersionMismatch
+from homi.errors import HomiError, Unavailable
 from homi.paths import control_socket
 from homi.peers.credentials import peer_credentials
 from homi.reports import Welcome
@@ -55,9 +56,7 @@ class Wire(asyncio.Protocol):
         try:
             _, wire = await loop.create_unix_connection(cls, os.fspath(path))
         except (FileNotFoundError, ConnectionRefusedError):
-            raise Absent(
-                f"no daemon answers at {path}", hint="homi start starts it"
-            ) from None
+            raise absent(os.fspath(path)) from None
         except OSError as error:
             raise Unavailable(f"cannot connect to {path}: {error.strerror}") from error
         try:
@@ -134,11 +133,7 @@ class Wire(asyncio.Protocol):
             )
         software = f"homi {__version__}"
         self.welcome = await self.call(Hello(v=PROTOCOL, software=software), Welcome)
-        if self.welcome.v != PROTOCOL:
-            raise VersionMismatch(
-                f"the daemon speaks protocol {self.welcome.v}, this homi {PROTOCOL}",
-                hint="stop the daemon and start it again with this homi",
-            )
+        check_version(self.welcome.v)
 
     async def _ask(self, number: int, line: bytes) -> Json:
         """Write a line once the daemon takes it; the answer of that number."""
