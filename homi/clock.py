@@ -53,6 +53,11 @@ def rfc3339(wall: float) -> str:
     return stamp.replace("+00:00", "Z")
 
 
+def stamp_of(millis: int) -> str:
+    """A moment in ms since the epoch as RFC 3339; empty where there is no such one."""
+    return rfc3339(millis / 1000) if 0 < millis < 1 << 42 else ""
+
+
 def parse_rfc3339(text: str) -> float:
     """Seconds since the epoch of an RFC 3339 time; ValueError when it is none."""
     return datetime.fromisoformat(text).timestamp()

@@ -6,6 +6,8 @@ wire.  Knows nothing of how a failure is shown.  homi(1) lists the statuses.
 
 import os
 
+LISTED = 10  # ambiguous ids named in one error
+
 
 class HomiError(Exception):
     """A failure with a status of its own; the text is one line in lower case."""
@@ -146,6 +148,15 @@ BY_CODE: dict[str, type[HomiError]] = {
         Interrupted,
     )
 }
+
+
+def ambiguous(wanted: str, *ids: str) -> Usage:
+    """What is said of the start of several ids; the first LISTED are named."""
+    more = f" and {len(ids) - LISTED} more" if len(ids) > LISTED else ""
+    return Usage(
+        f"{wanted} is the start of {len(ids)} ids",
+        hint=f"one of {', '.join(ids[:LISTED])}{more}",
+    )
 
 
 def from_wire(code: str, text: str, hint: str = "", reason: str = "") -> HomiError:

@@ -35,6 +35,17 @@ def shape(value: int) -> str:
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
+def last_part(message: str) -> str:
+    """What people call a message by: the part of its id behind the last dash."""
+    return message.rpartition("-")[2]
+
+
+def halves(message: str) -> tuple[str, str]:
+    """What stands before the last part of an id, its dash with it, and that part."""
+    tail = last_part(message)
+    return message[: len(message) - len(tail)], tail
+
+
 def is_id(text: str) -> bool:
     """Whether text is an id in lower case, matched whole."""
     return SHAPE.fullmatch(text) is not None

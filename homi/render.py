@@ -10,6 +10,7 @@ import msgspec
 
 from homi.clock import age as age
 from homi.envelope import SessionRef
+from homi.ids import last_part
 from homi.visible import visible, visible_lines
 
 SHORTEST = 4  # digits of an id: fewer say nothing
@@ -19,9 +20,11 @@ Cell = str | int | float | None
 
 def short_ids(ids: Iterable[str], among: Iterable[str]) -> dict[str, str]:
     """For each id the shortest unique prefix of its last part among all of them."""
-    every = sorted({_tail(known) for known in among} | {_tail(known) for known in ids})
+    every = sorted(
+        {last_part(known) for known in among} | {last_part(known) for known in ids}
+    )
     place = {tail: at for at, tail in enumerate(every)}
-    return {wanted: _unique(every, place[_tail(wanted)]) for wanted in ids}
+    return {wanted: _unique(every, place[last_part(wanted)]) for wanted in ids}
 
 
 def session(ref: SessionRef | None) -> str:
@@ -67,11 +70,6 @@ def _full(value: object) -> object:
     if isinstance(value, dict):
         return {key: _full(one) for key, one in value.items()}
     return [_full(one) for one in value] if isinstance(value, list) else value
-
-
-def _tail(message: str) -> str:
-    """The last part of an id, where nearly all its chance stands."""
-    return message.rpartition("-")[2]
 
 
 def _unique(every: list[str], at: int) -> str:

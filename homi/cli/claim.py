@@ -9,14 +9,8 @@ from homi.address import show
 from homi.cli import options, output
 from homi.connection import Connection
 from homi.errors import NoInput, Usage
-from homi.reports import (
-    Claimed,
-    Done,
-)
-from homi.requests import (
-    Claim,
-    Release,
-)
+from homi.reports import Claimed, Done
+from homi.requests import Claim, Release
 
 
 @click.command()

@@ -73,7 +73,7 @@ def meant(mail: Mail, wanted: Address, book: Book) -> Name:
     known = {*BUILT_IN, *mail.mailboxes(), *book.claims, *book.aliases, *book.released}
     live = {Name(row.address) for row in live_sessions() if row.address}
     facts = Facts(
-        device=config.load(paths.config_file()).device_name(),
+        device=mail.device,
         claimed=known.__contains__,
         fronted=book.fronted,
         live=live.__contains__,
@@ -95,14 +95,13 @@ def gather(
     claim = book.claims.get(name) or book.aliases.get(name, {})
     left = book.released.get(name, {})
     row = next((one for one in listing.names if one.name == name), None)
-    device = config.load(paths.config_file()).device_name()
     number = int(claim.get("number", 0) or left.get("number", 0))
     generation = claim.get("generation", 1) if claim else left.get("generation", 0)
     resolved = _resolved(name, book, listing)
     return Whois(
         address=address,
         name=name,
-        device=device,
+        device=mail.device,
         resolved=resolved,
         state=seen.state(row) if row and claim else resolved,
         target=book.leads_to(name) or "",

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from homi import config, paths
 from homi.address import RESERVED, fold
-from homi.clock import rfc3339
+from homi.clock import stamp_of
 from homi.peers import process, registry
 from homi.peers.probe import Probe, probe
 from homi.peers.sockets import stands_for_a_name
@@ -103,7 +103,6 @@ def live_sessions() -> list[SessionRow]:
 def _row(pid: int, record: registry.Record, folder: str) -> SessionRow:
     """A session as its record tells it."""
     address = fold(record.name)
-    at = record.status_at
     return SessionRow(
         pid=pid,
         name=record.name,
@@ -114,7 +113,7 @@ def _row(pid: int, record: registry.Record, folder: str) -> SessionRow:
         version=record.version,
         reachable=bool(record.socket),
         socket="" if stands_for_a_name(record.socket) else record.socket,
-        status_at=rfc3339(at / 1000) if 0 < at < 1 << 42 else "",
+        status_at=stamp_of(record.status_at),
         waiting_for=record.waiting_for,
         record=f"{folder}/sessions/{pid}.json",
     )

@@ -13,15 +13,14 @@ from homi.address import Address, Device, Name, parse_address
 from homi.cli import options, output
 from homi.cli.asking import sure
 from homi.cli.caller import connect
-from homi.cli.fast import complain
+from homi.cli.failures import refused
 from homi.cli.mail import Mail
 from homi.cli.rows import pending
 from homi.connection import Connection
 from homi.dial import Absent
-from homi.errors import HomiError, NoInput, Usage, from_wire
+from homi.errors import HomiError, NoInput, Usage, ambiguous
 from homi.ids import is_id
 from homi.mail import Message, starts
-from homi.mail.mail import LISTED
 from homi.render import cell
 from homi.reports import Ordered, OrderRow
 from homi.requests import Deed, Letter, Order
@@ -193,11 +192,7 @@ def _found(
         found = [row for row in found if row.id == wanted]
     exact = sorted({row.id for row in found})
     if len(exact) > 1:
-        more = f" and {len(exact) - LISTED} more" if len(exact) > LISTED else ""
-        raise Usage(
-            f"{wanted} is the start of {len(exact)} ids",
-            hint=f"one of {', '.join(exact[:LISTED])}{more}",
-        )
+        raise ambiguous(wanted, *exact)
     if exact:
         return [Letter(row.name, row.id) for row in found]
     letters = mail.need(given, None) if place is None else mail.find(given, [place])
@@ -214,8 +209,7 @@ def _tell(do: Deed, rows: list[OrderRow], *, as_json: bool) -> int:
         if as_json:
             output.json_line(row)
         if row.code:
-            error = from_wire(row.code, _about(row), row.hint)
-            status = max(status, error.exit_status if as_json else complain(error))
+            status = max(status, refused(row, _about(row), as_json=as_json))
         elif not as_json:
             lines.append(_line(do, row))
     if lines:

@@ -12,11 +12,11 @@ import click
 from homi import paths
 from homi.address import show
 from homi.cli import options, output
-from homi.cli.fast import complain
+from homi.cli.failures import refused
 from homi.cli.mail import Mail
 from homi.clock import rfc3339
 from homi.connection import Connection
-from homi.errors import StorageFailed, from_wire
+from homi.errors import StorageFailed
 from homi.render import cell
 from homi.reports import Pruned, PrunedRow
 from homi.requests import Prune
@@ -101,6 +101,6 @@ def _tell(rows: list[PrunedRow], *, as_json: bool) -> int:
         output.table(COLUMNS, table, empty="no archived mail is that old")
     for row in rows:
         if row.code:
-            error = from_wire(row.code, f"{cell(row.name)}: {row.error}", row.hint)
-            status = max(status, error.exit_status if as_json else complain(error))
+            about = f"{cell(row.name)}: {row.error}"
+            status = max(status, refused(row, about, as_json=as_json))
     return status

@@ -12,10 +12,10 @@ from homi import paths, render
 from homi.cli import options, output
 from homi.cli.asking import sure
 from homi.cli.caller import connect
-from homi.cli.fast import complain
+from homi.cli.failures import refused
 from homi.connection import Connection
 from homi.dial import Absent
-from homi.errors import NoInput, NotAllowed, from_wire
+from homi.errors import NoInput, NotAllowed
 from homi.render import Cell
 from homi.reports import Readmitted, ReadmittedRow
 from homi.requests import CallerClass, Quarantine
@@ -173,8 +173,8 @@ def _tell(
         if as_json:
             output.json_line(row)
         if row.code:
-            error = from_wire(row.code, f"{row.id}: {row.error}", row.hint)
-            status = max(status, error.exit_status if as_json else complain(error))
+            about = f"{row.id}: {row.error}"
+            status = max(status, refused(row, about, as_json=as_json))
         elif not as_json:
             output.line(words(row) + (" (already)" if row.duplicate else ""))
     return status

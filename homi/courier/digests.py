@@ -220,7 +220,7 @@ class Digests:
         """The digest of chosen; its id is made of what it is about."""
         box, ref = self._box, owner.ref
         entries = [self._entry(item) for item in chosen[:lines]]
-        text = digest(box.name, entries, (_address(i) for i in chosen[lines:]))
+        text = digest(box.name, entries, (i.address for i in chosen[lines:]))
         first, last = str(chosen[0].seq), str(chosen[-1].seq)
         process = (str(ref.pid), ref.start, ref.id)
         made = ids.derived("digest", box.name, *process, first, last, str(box.last_n))
@@ -246,7 +246,7 @@ class Digests:
                 note = "unreadable"
         return Entry(
             id=item.id,
-            sender=_address(item),
+            sender=item.address,
             age=self._clock.wall() - parse_rfc3339(item.at),
             first=first,
             note=note,
@@ -282,8 +282,3 @@ def _ended(item: Item | None) -> bool:
     if item is None or item.rung is Rung.REFUSED:
         return True
     return item.rung is Rung.INTENT and item.reason is Reason.NO_PROOF
-
-
-def _address(item: Item) -> str:
-    """The sender as a reply would name it."""
-    return item.from_ if item.device is None else f"{item.from_}@{item.device}"

@@ -186,7 +186,7 @@ class Offering:
         """The client's guard was hit: that sender's bucket there is empty."""
         session = self._hands.session(ref)
         if session is not None:
-            address = _address(item)
+            address = item.address
             key = _key_of(self._reply_socket(address, session), item, session)
             self._paces.empty(key, self._clock.monotonic())
 
@@ -266,7 +266,7 @@ class Offering:
         # What a hook prints has no tag, and so no address to answer.
         reply, line = "", ""
         if session.socket:
-            reply, line = self._reply_socket(_address(item), session)
+            reply, line = self._reply_socket(item.address, session)
         return Letter(
             place=name,
             envelope=envelope,
@@ -311,11 +311,6 @@ class Offering:
 def _not_ready(scope: Scope, reason: Reason) -> NotReady:
     """Until some event."""
     return NotReady(Wait(reason, lane=True), scope)
-
-
-def _address(item: Item) -> str:
-    """The sender's address, as a reply would name it."""
-    return item.from_ if item.device is None else f"{item.from_}@{item.device}"
 
 
 def _key_of(sockets: tuple[str, str], item: Item, session: Session) -> Key:

@@ -10,7 +10,7 @@ from collections import Counter
 from homi import __version__
 from homi.address import BUILT_IN, Name, parse_address
 from homi.claims import Alias, Claim
-from homi.clock import rfc3339
+from homi.clock import rfc3339, stamp_of
 from homi.config import QUOTA_BYTES, QUOTA_PENDING
 from homi.doors.answers import Doer, Reply
 from homi.doors.office import Office
@@ -232,7 +232,7 @@ def session_row(session: Session) -> SessionRow:
         version=session.version,
         reachable=bool(session.socket),
         socket=session.socket,
-        status_at=_stamp(session.status_at),
+        status_at=stamp_of(session.status_at),
         waiting_for=session.waiting_for,
         record=f"{session.config_dir}/sessions/{session.pid}.json",
     )
@@ -241,8 +241,3 @@ def session_row(session: Session) -> SessionRow:
 def _since(box: Mailbox) -> str:
     """When the oldest pending message of a mailbox that has one came."""
     return next(iter(box.pending.values())).at
-
-
-def _stamp(millis: int) -> str:
-    """A moment by a session's own clock; empty where it gave none, or none there is."""
-    return rfc3339(millis / 1000) if 0 < millis < 1 << 42 else ""

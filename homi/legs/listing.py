@@ -11,6 +11,7 @@ import msgspec
 
 from homi.address import Name
 from homi.clock import age
+from homi.ids import last_part
 from homi.visible import visible
 
 LINES = 40  # letters named one by one: more is not read, only paid for
@@ -51,7 +52,7 @@ def digest(name: Name, entries: Sequence[Entry], others: Iterable[str]) -> str:
 def short(ids: Sequence[str]) -> dict[str, str]:
     """Each id by the start of its last part; as much of it as tells them apart."""
     for length in (SHORT, 12):
-        starts = {each: each.rpartition("-")[2][:length] for each in ids}
+        starts = {each: last_part(each)[:length] for each in ids}
         if len(set(starts.values())) == len(starts):
             return starts
     return {each: each for each in ids}

@@ -22,7 +22,7 @@ from homi.mail.mail import Letter, Mail
 from homi.store.archive import segments
 from homi.store.disk import RealDisk
 from homi.store.index import Entry
-from homi.store.lines import chunks, split
+from homi.store.lines import chunks, holding
 from homi.store.pickup import Spooled
 from homi.store.reading import LEDGER
 
@@ -81,17 +81,10 @@ def ledgers(folder: Path, segment: int) -> list[Path]:
 
 def about(path: Path, entry: Entry) -> Iterator[LedgerLine]:
     """The readable lines of a ledger about a message."""
-    wanted, rest = entry.id.encode(), b""
-    for chunk in chunks(str(path), RealDisk()):
-        # Where the id stands nowhere in a chunk no line of it is looked at: that
-        # is a hundred times faster than to read them.
-        block, feed, rest = (rest + chunk).rpartition(b"\n")
-        if wanted not in block:
-            continue
-        for _, line in split([block + feed]):
-            found = _ledger_line(line) if wanted in line else None
-            if found and (found.seq, found.id) == (entry.seq, entry.id):
-                yield found
+    for _, line in holding(chunks(str(path), RealDisk()), entry.id.encode()):
+        found = _ledger_line(line)
+        if found and (found.seq, found.id) == (entry.seq, entry.id):
+            yield found
 
 
 def _ledger_line(line: bytes) -> LedgerLine | None:

@@ -14,13 +14,12 @@ import msgspec
 from homi import ids
 from homi.address import Name, show
 from homi.envelope import Envelope, MessageId, Msg, decode_envelope
-from homi.errors import NoInput, StorageFailed, Usage
+from homi.errors import LISTED, NoInput, StorageFailed, Usage
 from homi.mail.message import first_line
 from homi.mail.places import Places, readable
 from homi.store.index import Entry, Index, Query, Told
 from homi.store.lines import Finding
 
-LISTED = 10  # ambiguous ids named in one error
 PAGE = 1_000  # messages held at once of a listing without a limit
 COPIES = 1_000_000  # of one message: all of them, in however many mailboxes
 HEX = frozenset("0123456789abcdef-")
@@ -220,4 +219,4 @@ class Mail(Places):
 
 def starts(message: str, wanted: str) -> bool:
     """Whether wanted is the start of an id or of its last part."""
-    return message.startswith(wanted) or message.rpartition("-")[2].startswith(wanted)
+    return message.startswith(wanted) or ids.last_part(message).startswith(wanted)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from homi import config, paths
-from homi.address import BUILT_IN, Name, is_name, parse_address
+from homi.address import BUILT_IN, Device, Name, is_name, parse_address
 from homi.envelope import Msg, decode_msg
 from homi.errors import StorageFailed
 from homi.routing import Facts, fronted_by, resolve
@@ -55,6 +55,11 @@ class Places:
             paths.check_private(root)
         self.root = root
         self.note = note
+
+    @property
+    def device(self) -> Device:
+        """The name of this device, as the settings have it now."""
+        return config.load(paths.config_file()).device_name()
 
     def claimed(self) -> list[Name]:
         """The names that are claimed here, the built-in ones with them."""
@@ -110,8 +115,7 @@ class Places:
         if text is None:
             return None, None
         name, device = parse_address(text)
-        ours = config.load(paths.config_file()).device_name()
-        return name, "" if device in (ours, "self") else device
+        return name, "" if device in (self.device, "self") else device
 
     def shown(self) -> Book:
         """As book(); where that cannot be read, as if it held nothing."""
@@ -125,7 +129,7 @@ class Places:
         _, name = resolve(
             parse_address(text),
             Facts(
-                device=config.load(paths.config_file()).device_name(),
+                device=self.device,
                 claimed=known.__contains__,
                 fronted=book.fronted,
                 live=lambda _: False,

@@ -13,6 +13,7 @@ from typing import Any, Self, TypeVar
 from homi.address import Name, is_name
 from homi.envelope import MessageId
 from homi.errors import StorageFailed
+from homi.ids import halves, last_part
 from homi.store import words
 from homi.store.archive import in_archive, place, segments
 from homi.store.boxes import is_current, open_pair, read_box, read_row
@@ -23,7 +24,7 @@ from homi.store.lines import Finding, Unreadable, read_line
 from homi.store.loading import Before
 from homi.store.query import BESIDE, Query, asked, started
 from homi.store.reading import INBOX, readable
-from homi.store.rows import SELECT, Entry, Row, decode_head, last_part
+from homi.store.rows import SELECT, Entry, Row, decode_head
 from homi.store.vouched import before
 
 __all__ = ["Entry", "Index", "Query", "Told"]
@@ -211,12 +212,12 @@ class Index:
 
     def places(self, name: Name, message: str) -> list[int]:
         """Where lines with that id stand in the mailbox of name, as far as is known."""
-        tail = last_part(message)
+        head, tail = halves(message)
         rows = self._rows(
             "SELECT segment, offset FROM mail JOIN box ON box.num = mail.box"
             " WHERE mail.tail=? AND mail.head=? AND box.name=? ORDER BY mail.row",
             tail,
-            message[: len(message) - len(tail)],
+            head,
             name,
         )
         return [place(segment, offset) for segment, offset in rows]

@@ -4,12 +4,13 @@ Owns the split on byte 0x0A and the rule that an unterminated tail is no line.
 Knows nothing of what a line says.  homi-mailbox(5) is the format.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
 from homi.store.disk import READ, Disk, read_all
 
+FIRST = 8192  # bytes read at first of a line whose length is not known
 CHUNK = 1 << 20  # bytes a read: large enough that the read is not what it costs
 
 
@@ -58,6 +59,32 @@ def split(data: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
             if line:
                 yield offset, line
             offset += len(line) + 1
+
+
+def holding(data: Iterable[bytes], wanted: bytes) -> Iterator[tuple[int, bytes]]:
+    """As split(), but only the lines in which wanted stands."""
+    offset, rest = 0, b""
+    for chunk in data:
+        # Where it stands nowhere in a chunk no line of it is looked at: that is a
+        # hundred times faster than to read them.
+        block, feed, rest = (rest + chunk).rpartition(b"\n")
+        if wanted in block:
+            for at, line in split([block + feed]):
+                if wanted in line:
+                    yield offset + at, line
+        offset += len(block) + len(feed)
+
+
+def line_at(read: Callable[[int], bytes]) -> bytes:
+    """The line that read(so many bytes) begins with, line feed included; without one
+    where it is torn."""
+    size = FIRST
+    while True:
+        data = read(size)
+        end = data.find(b"\n") + 1
+        if end or len(data) < size:
+            return data[:end] if end else data
+        size *= 4
 
 
 def read_line(disk: Disk, path: str, offset: int, length: int) -> bytes:

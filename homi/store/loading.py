@@ -28,28 +28,8 @@ from homi.store.disk import Disk, RealDisk
 from homi.store.lines import Finding, Unreadable, chunks, read_line, split
 from homi.store.mailbox import Item, Mailbox, seconds
 from homi.store.oldids import OldIds
-from homi.store.reading import INBOX, LEDGER, orphan, readable
+from homi.store.reading import INBOX, LEDGER, EnvelopeHead, MsgHead, orphan, readable
 from homi.store.rows import Row
-
-
-class MsgHead(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The fields of msg a mailbox needs; the text is passed over undecoded."""
-
-    id: MessageId
-    from_: str = msgspec.field(name="from")
-    kind: Kind = Kind.MAIL
-    reply_to: MessageId | None = None
-    ttl_s: int | None = None
-
-
-class EnvelopeHead(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The fields of an inbox line a mailbox needs."""
-
-    v: int
-    seq: int
-    at: str
-    via: Via
-    msg: MsgHead
 
 
 class Before(msgspec.Struct, frozen=True):

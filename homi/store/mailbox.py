@@ -118,6 +118,11 @@ class Item:
         self.taken = False  # it stands in that session's conversation
         self.repeat = False  # must carry the repeat mark if offered again
 
+    @property
+    def address(self) -> str:
+        """The sender's address, as a reply would name it."""
+        return self.from_ if self.device is None else f"{self.from_}@{self.device}"
+
 
 class Mailbox:
     """One name's mail.  All calls on the loop's thread."""

@@ -10,7 +10,7 @@ import msgspec
 
 from homi.address import Name
 from homi.envelope import SHOWN, Rung
-from homi.store.rows import last_part
+from homi.ids import halves
 
 _STARTS = (
     "tail >= ?1 AND tail < ?2",
@@ -80,8 +80,7 @@ def started(
 ) -> tuple[str, list[object]]:
     """The condition that an id, or its last part, starts with prefix, in one of names;
     true of all such messages, or of limit or more of them."""
-    cut = len(prefix) - len(last_part(prefix))
-    front, rest = prefix[:cut], prefix[cut:]
+    front, rest = halves(prefix)
     # Behind every digit of an id, so that a range is all that starts with its bound.
     values: list[object] = [prefix, prefix + "~", front, rest, rest + "~"]
     among = ""

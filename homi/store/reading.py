@@ -9,10 +9,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+import msgspec
+
 from homi.envelope import (
     VERSION,
     Envelope,
+    Kind,
     LedgerLine,
+    MessageId,
+    Via,
     decode_envelope,
     decode_ledger,
 )
@@ -23,6 +28,26 @@ INBOX = "inbox.jsonl"
 LEDGER = "ledger.jsonl"
 _QUOTED = re.compile(r"'.*'", re.DOTALL)
 SEQ_MAX = 1 << 53  # beyond it a JSON reader elsewhere would round: no seq of ours
+
+
+class MsgHead(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The fields of msg a mailbox needs; the text is passed over undecoded."""
+
+    id: MessageId
+    from_: str = msgspec.field(name="from")
+    kind: Kind = Kind.MAIL
+    reply_to: MessageId | None = None
+    ttl_s: int | None = None
+
+
+class EnvelopeHead(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The fields of an inbox line a mailbox needs."""
+
+    v: int
+    seq: int
+    at: str
+    via: Via
+    msg: MsgHead
 
 
 class Numbered(Protocol):

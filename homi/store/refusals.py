@@ -14,14 +14,13 @@ import msgspec
 
 from homi.clock import rfc3339
 from homi.envelope import VERSION, MessageId, Via
-from homi.errors import NoInput, StorageFailed, Usage
+from homi.errors import NoInput, StorageFailed, ambiguous
 from homi.store.disk import READ, Disk, RealDisk, read_all
 from homi.store.lines import chunks, split
 
 FOLDER = "quarantine"
 REFUSED = "refused.jsonl"
 DIGITS = 12  # of an id
-LISTED = 10  # ambiguous ids named in one error
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,12 +98,7 @@ def find(root: str, prefix: str, disk: Disk | None = None) -> Kept:
         if kept.entry.id.startswith(wanted)
     }
     if len(found) > 1:
-        ids = sorted(found)
-        more = f" and {len(ids) - LISTED} more" if len(ids) > LISTED else ""
-        raise Usage(
-            f"{wanted} is the start of {len(ids)} ids",
-            hint=f"one of {', '.join(ids[:LISTED])}{more}",
-        )
+        raise ambiguous(wanted, *sorted(found))
     if not found:
         raise NoInput(f"no entry {wanted}", hint="homi quarantine ls shows the ids")
     return found.popitem()[1]

@@ -12,9 +12,7 @@ from homi.errors import StorageFailed
 from homi.store.archive import inbox_at, place, segments
 from homi.store.disk import READ, Disk, read_all
 from homi.store.index import Index
-from homi.store.lines import chunks, split
-
-_READ = 8192  # bytes read at first of a line whose length is not known
+from homi.store.lines import chunks, holding, line_at
 
 
 class Reminder:
@@ -51,16 +49,11 @@ class Reminder:
         wanted, found = message.encode("utf-8", "replace"), list[int]()
         for last in (*(one.last for one in segments(self._disk, folder)), 0):
             path, _ = inbox_at(folder, place(last, 0))
-            offset, rest = 0, b""
-            for chunk in chunks(path, self._disk):
-                block, feed, rest = (rest + chunk).rpartition(b"\n")
-                if wanted in block:
-                    found += [
-                        place(last, offset + at)
-                        for at, line in split([block + feed])
-                        if wanted in line and _ident(line) == (source, message)
-                    ]
-                offset += len(block) + len(feed)
+            found += [
+                place(last, offset)
+                for offset, line in holding(chunks(path, self._disk), wanted)
+                if _ident(line) == (source, message)
+            ]
         return found
 
 
@@ -98,13 +91,7 @@ def closed_line(disk: Disk, folder: str, where: int) -> bytes:
     path, offset = inbox_at(folder, where)
     fd = disk.open(path, READ)
     try:
-        size = _READ
-        while True:
-            data = read_all(disk, fd, size, offset)
-            end = data.find(b"\n") + 1
-            if end or len(data) < size:
-                return data[:end] if end else data
-            size *= 4
+        return line_at(lambda size: read_all(disk, fd, size, offset))
     finally:
         disk.close(fd)
 

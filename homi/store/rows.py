@@ -17,10 +17,11 @@ from homi.envelope import (
     Reason,
     Rung,
     SessionRef,
-    Via,
     encode,
 )
+from homi.ids import halves
 from homi.store.mailbox import climbed, follow
+from homi.store.reading import EnvelopeHead, MsgHead
 
 COLUMNS = (
     *("box", "seq", "segment", "offset", "length", "head", "tail", "sender", "device"),
@@ -84,26 +85,17 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     pending: bool
 
 
-class MsgHead(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class IndexedMsg(MsgHead, frozen=True, kw_only=True, gc=False):
     """The fields of msg that are indexed; its text has an index of its own."""
 
-    id: MessageId
-    from_: str = msgspec.field(name="from")
     to: object = None
-    kind: Kind = Kind.MAIL
     thread: object = None
-    reply_to: MessageId | None = None
-    ttl_s: int | None = None
 
 
-class Head(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class Head(EnvelopeHead, frozen=True, kw_only=True, gc=False):
     """An inbox line without the text.  Readable exactly where a mailbox reads it."""
 
-    v: int
-    seq: int
-    at: str
-    via: Via
-    msg: MsgHead
+    msg: IndexedMsg
 
 
 decode_head = msgspec.json.Decoder(Head).decode
@@ -187,8 +179,7 @@ class Row:
         row, msg = cls(), of.msg
         row.box, row.seq, row.segment = box, of.seq, segment
         row.offset, row.length = offset, length
-        row.tail = last_part(msg.id)
-        row.head = msg.id[: len(msg.id) - len(row.tail)]
+        row.head, row.tail = halves(msg.id)
         row.sender, row.device, row.kind = msg.from_, of.via.device, msg.kind
         row.addressed = msg.to if isinstance(msg.to, str) else ""
         row.thread = msg.thread if isinstance(msg.thread, str) else None
@@ -286,8 +277,3 @@ class Row:
             changed=self.changed,
             pending=self.pending,
         )
-
-
-def last_part(message: str) -> str:
-    """What people call a message by: the part of its id behind the last dash."""
-    return message.rpartition("-")[2]

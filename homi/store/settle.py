@@ -13,10 +13,9 @@ from homi.store.base import Kept, Mail
 from homi.store.batch import Batch, Entry, Group, Place, Work
 from homi.store.dedupe import MASK, key_of
 from homi.store.journal import Journal, Journals
+from homi.store.lines import line_at
 from homi.store.reminder import Reminder, closed_line
 from homi.store.ring import FIXED, MAGIC, Ring, crc32, pack_crc, pack_record
-
-_READ = 8192  # bytes read at first of a line whose length is not known
 
 
 class Settler:
@@ -177,14 +176,7 @@ class Settler:
         """The line at that place, line feed included; without one where it is torn."""
         if segment_of(where):
             return closed_line(self._journals.disk, journal.folder, where)
-        offset = where
-        size = _READ
-        while True:
-            data = self._journals.read(journal, offset, size)
-            end = data.find(b"\n") + 1
-            if end or len(data) < size:
-                return data[:end] if end else data
-            size *= 4
+        return line_at(lambda size: self._journals.read(journal, where, size))
 
     def evidence(self, entries: list[Entry]) -> list[Group]:
         """Give each its number; the lines by ledger, without those that are broken."""
