@@ -20,6 +20,7 @@ from homi.cli.shape import Shape
 from homi.cli.status import Seen
 from homi.legs.claude import ClaudeLeg
 from homi.legs.hook import HookLeg
+from homi.links import frames
 from homi.mail import Message
 from homi.mail.past import Exported
 from homi.peers.probe import Probe
@@ -204,6 +205,24 @@ def test_each_verb_and_field_of_the_protocol_is_described() -> None:
     assert marked(parts["prune"], "Va") == pruned
     queue = {"rows", *reports.QueueRow.__struct_fields__}
     assert marked(parts["queue"], "Va") == queue
+
+
+def test_each_frame_of_a_link_and_each_end_of_one_is_described() -> None:
+    """The other end may be of any version: the page is what both go by."""
+    text = page("homi-protocol.7")
+    frames_text = section(text, "Frames")
+    parts = dict(
+        re.findall(r"^\.It Cm (\S+)\n(.*?)(?=^\.It Cm |\Z)", frames_text, re.M | re.S)
+    )
+    inner = {"ack": frames.Not, "names": frames.NameRow}
+    assert set(parts) == {str(kind.__struct_config__.tag) for kind in frames.FRAMES}
+    for kind in frames.FRAMES:
+        tag = str(kind.__struct_config__.tag)
+        fields = set(kind.__struct_encode_fields__)
+        if tag in inner:
+            fields |= set(inner[tag].__struct_encode_fields__)
+        assert marked(parts[tag], "Va") == fields, tag
+    assert items(section(text, "How a connection ends"), "Cm") == set(frames.End)
 
 
 def test_each_field_of_status_is_described() -> None:

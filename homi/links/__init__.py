@@ -1,0 +1,1 @@
+"""Mail between devices: what is said on one link, and who keeps it up."""

@@ -1,0 +1,103 @@
+"""Which envelopes of one connection are under way, in each direction.
+
+Owns the numbers, the bound on both ends and what an ack may say; sees no mail.
+homi-protocol(7) states the rules.
+"""
+
+from collections import deque
+
+from homi.links.frames import WINDOW, WINDOW_BYTES, Ack, Not, Refusal
+
+
+class Outbound:
+    """What was sent and is not acked."""
+
+    def __init__(self) -> None:
+        """Nothing yet."""
+        self.sent = 0  # the number of the last
+        self.upto = 0  # the last that is settled
+        self._lengths: deque[int] = deque()
+        self._bytes = 0
+
+    @property
+    def room(self) -> bool:
+        """Whether one more may leave, of whatever length."""
+        return len(self._lengths) < WINDOW and self._bytes < WINDOW_BYTES
+
+    def count(self, length: int) -> None:
+        """One more left, as a line of so many bytes."""
+        self.sent += 1
+        self._lengths.append(length)
+        self._bytes += length
+
+    def acked(self, ack: Ack) -> None:
+        """Take them as settled; ValueError for an ack that cannot be."""
+        if not self.upto < ack.upto <= self.sent:
+            raise ValueError(
+                f"ack of {ack.upto}: {self.upto} is acked, {self.sent} was sent last"
+            )
+        before = self.upto
+        for refused in ack.not_:
+            if not before < refused.n <= ack.upto:
+                raise ValueError(f"ack of {ack.upto} refuses {refused.n} out of turn")
+            before = refused.n
+        for _ in range(ack.upto - self.upto):
+            self._bytes -= self._lengths.popleft()
+        self.upto = ack.upto
+
+
+class Inbound:
+    """What came and is not acked; what is settled in between waits for its turn."""
+
+    def __init__(self) -> None:
+        """Nothing yet."""
+        self._came = 0
+        self._upto = 0  # all up to here are settled
+        self._told = 0  # and up to here are acked
+        self._early: dict[int, Refusal | None] = {}
+        self._refused: list[Not] = []
+        self._lengths: deque[int] = deque()
+        self._bytes = 0
+
+    def came(self, n: int, length: int) -> None:
+        """The next came, as a line of so many bytes; ValueError out of order, or where
+        the sender did not wait for acks."""
+        if n != self._came + 1:
+            raise ValueError(f"mail {n} came after {self._came}")
+        if len(self._lengths) >= WINDOW or self._bytes >= WINDOW_BYTES:
+            raise ValueError(f"mail {n} is beyond the window")
+        self._came = n
+        self._lengths.append(length)
+        self._bytes += length
+
+    def settle(self, n: int, refusal: Refusal | None) -> bool:
+        """n was stored or refused; whether there is more to ack now."""
+        self._early[n] = refusal
+        if n != self._upto + 1:
+            return False
+        while (n := self._upto + 1) in self._early:
+            refusal = self._early.pop(n)
+            if refusal is not None:
+                self._refused.append(_numbered(n, refusal))
+            self._upto = n
+        return True
+
+    def ack(self) -> Ack:
+        """What to say of all that is settled and not acked."""
+        for _ in range(self._upto - self._told):
+            self._bytes -= self._lengths.popleft()
+        self._told = self._upto
+        refused, self._refused = self._refused, []
+        return Ack(upto=self._told, not_=refused)
+
+
+def _numbered(n: int, refusal: Refusal) -> Not:
+    """The refusal, with the number of its mail."""
+    return Not(
+        n=n,
+        code=refusal.code,
+        text=refusal.text,
+        hint=refusal.hint,
+        reason=refusal.reason,
+        permanent=refusal.permanent,
+    )
