@@ -1,4 +1,5 @@
-"""What names.json holds: claims, what is left of released ones, desk numbers.
+"""What names.json holds: claims, aliases, mirrors, what is left of released claims,
+desk numbers.
 
 Owns the fields of the file and what of them cannot be; changes nothing.
 homi-mailbox(5) lists them.
@@ -7,7 +8,7 @@ homi-mailbox(5) lists them.
 import msgspec
 
 from homi import address as grammar
-from homi.address import BUILT_IN, Name
+from homi.address import BUILT_IN, Device, Name
 from homi.envelope import SessionRef
 
 # Above every pid a system can have, and a canonical decimal of 12 digits: a record
@@ -56,7 +57,34 @@ class Alias(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return None
 
 
-Listed = Claim | Alias  # what has a number, a socket and a record
+class Mirror(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A name of another device that is listed here: what comes is for it there."""
+
+    name: Name  # there
+    device: Device
+    number: int  # of its socket and record
+    generation: int = 1  # of the claim there
+    at: str = ""  # RFC 3339: since when it is known here
+    session_id: str = ""  # UUID its planted record carries; belongs to no session
+    used: float = 0.0  # wall seconds of its first use as a sender's; 0: never
+
+    @property
+    def to(self) -> str:
+        """The full address."""
+        return f"{self.name}@{self.device}"
+
+    @property
+    def built_in(self) -> bool:
+        """What is built in is never mirrored."""
+        return False
+
+    @property
+    def cwd(self) -> str | None:
+        """No folder: it belongs to no session here."""
+        return None
+
+
+Listed = Claim | Alias | Mirror  # what has a number, a socket and a record
 
 
 class Released(msgspec.Struct, frozen=True):
@@ -79,6 +107,7 @@ class State(msgspec.Struct, kw_only=True):
     instance: str
     claims: dict[str, Claim] = {}
     aliases: dict[str, Alias] = {}
+    mirrors: dict[str, Mirror] = {}  # by full address
     released: dict[str, Released] = {}
     desk: dict[str, DeskEntry] = {}  # by number; JSON has no other keys than text
 
@@ -90,6 +119,11 @@ class State(msgspec.Struct, kw_only=True):
         for key, each in listed:
             if key != each.name or not grammar.is_name(key):
                 raise ValueError("a claim or an alias is not under its name")
+        for key, mirror in self.mirrors.items():
+            whole = grammar.is_name(mirror.name) and grammar.is_name(mirror.device)
+            if key != mirror.to or not whole:
+                raise ValueError("a mirror is not under its address")
+        listed += self.mirrors.items()
         numbers = [each.number for _key, each in listed]
         numbers += [entry.number for entry in self.released.values()]
         numbers += [int(number) for number in self.desk]

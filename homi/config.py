@@ -33,6 +33,9 @@ CONTROL_CONNECTIONS = 1024
 # Opening a journal anew for each of a thousand names costs a third of its accept.
 JOURNALS_OPEN = 1024
 DESK_NUMBERS = 1024
+# Of one device: each is a socket, a record and a row of every listing by a session.
+MIRRORS_MAX = 256
+MIRROR_GRACE = 600.0  # s of running with the link down before they are not listed
 # Below the receiving client's own guard (bucket of 30, 0.5/s, 50 waiting).
 PACE_BURST = 20
 PACE_RATE = 0.4  # per second, sender and session
@@ -53,6 +56,8 @@ BOUNDS: tuple[tuple[str, int | float, str], ...] = (
     ("control_connections", CONTROL_CONNECTIONS, "connections"),
     ("peer_connections", PEER_CONNECTIONS, "connections"),
     ("desk_numbers", DESK_NUMBERS, "senders"),
+    ("mirrors_max", MIRRORS_MAX, "names"),
+    ("mirror_grace", MIRROR_GRACE, "s"),
     ("sweep", SWEEP, "s"),
 )
 UNITS = {"ring": "MiB", "reserve": "MiB"}  # of the settings that have one

@@ -4,7 +4,7 @@ Owns which address a number stands for, and whose is retired when there are too
 many.  homi-legs(7) says what replies need it for.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from homi.claims import DeskEntry
 from homi.config import DESK_NUMBERS
@@ -25,9 +25,7 @@ class Desk:
         self._mint = mint
         self._save = save
         self._subscribers: list[DeskSubscriber] = []
-        self._desk = {int(n): entry.address for n, entry in entries.items()}
-        self._used = {int(n): entry.used for n, entry in entries.items()}
-        self._desk_of = {address: n for n, address in self._desk.items()}
+        self.become(entries)
 
     def number(self, address: str, now: float) -> int:
         """The desk number that stands for a sender's address; now is wall seconds.
@@ -41,6 +39,28 @@ class Desk:
             return self._allot(address, now)
         self._used[number] = now
         return number
+
+    def of(self, address: str) -> tuple[int, float] | None:
+        """The number of an address and when it was last used; None: it has none."""
+        number = self._desk_of.get(address)
+        return None if number is None else (number, self._used[number])
+
+    def exchanged(
+        self, taken: Collection[str], given: Mapping[int, DeskEntry]
+    ) -> dict[str, DeskEntry]:
+        """What the desk would hold without these addresses and with these numbers."""
+        left = {
+            str(n): DeskEntry(a, self._used[n])
+            for n, a in self._desk.items()
+            if a not in taken
+        }
+        return left | {str(number): entry for number, entry in given.items()}
+
+    def become(self, entries: Mapping[str, DeskEntry]) -> None:
+        """Hold these, which are saved already; nobody is told: their sockets stay."""
+        self._desk = {int(n): entry.address for n, entry in entries.items()}
+        self._used = {int(n): entry.used for n, entry in entries.items()}
+        self._desk_of = {address: n for n, address in self._desk.items()}
 
     def all(self) -> dict[int, str]:
         """Every number in use with its address."""

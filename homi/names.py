@@ -15,11 +15,21 @@ from homi import address as grammar
 from homi import settings
 from homi.address import OWNER, POSTMASTER, Address, Name
 from homi.aliases import Aliases
-from homi.claims import NUMBER_HIGH, NUMBER_LOW, Alias, Claim, Released, State
+from homi.claims import (
+    NUMBER_HIGH,
+    NUMBER_LOW,
+    Alias,
+    Claim,
+    DeskEntry,
+    Mirror,
+    Released,
+    State,
+)
 from homi.clock import rfc3339
 from homi.desk import Desk, DeskSubscriber
 from homi.envelope import SessionRef
 from homi.errors import CannotCreate, NoInput, NoSuchName, Usage
+from homi.mirrors import Mirrors
 from homi.routing import FRONT_MAX, fronted_by, live_name
 from homi.settings import Settings
 from homi.store.lines import Finding
@@ -44,6 +54,9 @@ class Names:
         )
         self.aliases = Aliases(
             self._state.aliases, self._number, lambda every: self._save(aliases=every)
+        )
+        self.mirrors = Mirrors(
+            self._state.mirrors, self._number, self._desk.of, self._keep_mirrors
         )
         missing = [n for n in (OWNER, POSTMASTER) if n not in self._state.claims]
         if missing or found is None:
@@ -210,8 +223,10 @@ class Names:
         return claim
 
     def desk(self, address: str, now: float) -> int:
-        """The desk number that stands for a sender's address (Desk.number)."""
-        return self._desk.number(address, now)
+        """The number that stands for a sender's address: its mirror's, else one at
+        the desk (Desk.number)."""
+        mirrored = self.mirrors.number(address, now)
+        return self._desk.number(address, now) if mirrored is None else mirrored
 
     def desk_numbers(self) -> dict[int, str]:
         """Every desk number in use with its address."""
@@ -243,6 +258,7 @@ class Names:
         state = self._state
         taken = {claim.number for claim in state.claims.values()}
         taken.update(alias.number for alias in state.aliases.values())
+        taken.update(mirror.number for mirror in state.mirrors.values())
         taken.update(entry.number for entry in state.released.values())
         taken.update(int(number) for number in state.desk)
         while True:
@@ -273,6 +289,15 @@ class Names:
         state = msgspec.structs.replace(self._state, **changes)
         self._file.save(state)
         self._state = state
+
+    def _keep_mirrors(self, mirrors: dict[str, Mirror], ended: list[Mirror]) -> None:
+        """Save mirrors; an address has one number, whether there or at the desk."""
+        back = {
+            each.number: DeskEntry(each.to, each.used) for each in ended if each.used
+        }
+        desk = self._desk.exchanged(mirrors.keys(), back)
+        self._save(mirrors=mirrors, desk=desk)
+        self._desk.become(desk)
 
     def _tell(self, name: Name, claim: Claim | None) -> None:
         """Tell every subscriber, in order of subscription."""

@@ -33,6 +33,8 @@ class Owners:
             self._judge(claim.name)
         for alias in names.aliases.all():
             self._judge(alias.name)
+        self._mirrored()
+        names.mirrors.subscribe(self._mirrored)
         names.subscribe(lambda name, _claim: self._judge(name))
         names.aliases.subscribe(lambda name, _alias: self._judge(name))
         sessions.subscribe(self._session)
@@ -45,6 +47,17 @@ class Owners:
         """Whether a live session goes by that very name, so that nothing else may be
         listed under it."""
         return name in self._taken
+
+    def has(self, name: Name) -> str:
+        """Who has a local name, so that no mirror may be listed under it; empty:
+        nobody."""
+        if self._names.get(name) is not None:
+            return f"{name} is claimed here"
+        if self._names.aliases.get(name) is not None:
+            return f"{name} is an alias here"
+        if self._names.front_of(name) is not None:
+            return f"{name} is what a session here is called"
+        return f"a session here is called {name}" if self.taken(name) else ""
 
     def bare(self, name: Name) -> list[Session]:
         """The sessions of a fronted name that still go by the name itself."""
@@ -92,8 +105,9 @@ class Owners:
     def _known(self) -> list[str]:
         """Every name somebody may have meant."""
         live = [s.address for s in self._sessions.live.values() if s.address]
+        claims = [claim.name for claim in self._names.all()]
         aliases = [alias.name for alias in self._names.aliases.all()]
-        return [*(claim.name for claim in self._names.all()), *aliases, *live]
+        return [*claims, *aliases, *self._names.mirrors.wanted(), *live]
 
     def asking(self, name: Name) -> Session | None:
         """The session whose hooks may ask for the mail of name: the first of that name
@@ -172,12 +186,19 @@ class Owners:
             for callback in self._subscribers:
                 callback(name, old, new)
 
+    def _mirrored(self) -> None:
+        """Mirrors came or ended: sessions may have the names they would be listed
+        under."""
+        for name in {*self._taken, *self._names.mirrors.wanted()}:
+            self._judge(name)
+
     def _is_taken(self, name: Name, owner: Session | None) -> bool:
         """What taken() is to say, given the owner of name."""
         claim = self._names.get(name)
         if claim is not None and claim.front:
             return bool(self.bare(name))
-        if claim is not None or self._names.aliases.get(name) is None:
+        leads = self._names.aliases.get(name) or self._names.mirrors.concerned(name)
+        if claim is not None or not leads:
             return owner is not None
         return any(session.can_own for session in self._sessions.by_address(name))
 

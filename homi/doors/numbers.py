@@ -6,10 +6,12 @@ it for that.  homi-address(7) says who steps aside for whom.
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+import msgspec
 
 from homi.address import Name
-from homi.claims import Alias, Claim, Listed
+from homi.claims import Alias, Claim, Listed, Mirror
 from homi.clock import Clock, parse_rfc3339
 from homi.doors.plant import Records
 from homi.doors.sockets import Sockets, clear_leftover
@@ -38,6 +40,7 @@ class Numbers:
         self._running = False
         names.subscribe(self._on_claim)
         names.aliases.subscribe(self._on_alias)
+        names.mirrors.subscribe(self._on_mirrors)
         names.subscribe_desk(self._on_desk)
         owners.on_taken(self._on_taken)
 
@@ -50,10 +53,12 @@ class Numbers:
         """Take leftovers of an earlier run away and bind every number."""
         self._sockets = sockets
         swept = self._records.sweep()
-        listed: list[Listed] = [*self._names.all(), *self._names.aliases.all()]
-        self._listed = {each.number: each for each in listed}
-        self.address = self._names.desk_numbers()
-        self.address |= {number: each.name for number, each in self._listed.items()}
+        names = self._names
+        listed: list[Listed] = [*names.all(), *names.aliases.all()]
+        self._listed = {each.number: each for each in [*listed, *names.mirrors.all()]}
+        self.address = names.desk_numbers()
+        for each in self._listed.values():
+            self.address[each.number] = _address(each)
         for number in self.address:
             sockets.open(number)
         bound = {listener.path for listener in sockets.bound.values()}
@@ -89,17 +94,63 @@ class Numbers:
                 self._show(each)
 
     def _on_claim(self, name: Name, claim: Claim | None) -> None:
-        """A claim was made, changed or ended; an alias of that name hides behind it."""
+        """A claim was made, changed or ended; an alias of that name hides behind it,
+        and a mirror takes another name."""
+        self._make_way(name)
         mine = (each for each in self._listed.values() if isinstance(each, Claim))
         self._changed(next((each for each in mine if each.name == name), None), claim)
         alias = self._names.aliases.get(name)
         if self._running and alias is not None:
             self._show(alias)
+        self._look(self._names.mirrors.concerned(name))
 
     def _on_alias(self, name: Name, alias: Alias | None) -> None:
         """An alias was made, changed or ended."""
+        self._make_way(name)
         mine = (each for each in self._listed.values() if isinstance(each, Alias))
         self._changed(next((each for each in mine if each.name == name), None), alias)
+        self._look(self._names.mirrors.concerned(name))
+
+    def _on_mirrors(self) -> None:
+        """Mirrors came, ended, were withdrawn or are back: of two that want one name
+        the record of the first must be away before there is another."""
+        if not self._running:
+            return
+        now = {each.number: each for each in self._names.mirrors.all()}
+        desk = self._names.desk_numbers()
+        for number, each in list(self._listed.items()):
+            if isinstance(each, Mirror) and number not in now:
+                self._records.hide(number)
+                del self._listed[number]
+                if number not in desk:  # else replies may still come there
+                    self._sockets.close(number)
+                    self.address.pop(number, None)
+        for number, mirror in now.items():
+            self._listed[number] = mirror
+            self.address[number] = mirror.to
+            self._sockets.open(number)
+        for name in self._names.mirrors.wanted():
+            self._make_way(name)
+        self._look(now.values())
+
+    def _make_way(self, name: Name) -> None:
+        """Take away the records of mirrors that may not be listed so any more."""
+        for mirror in self._names.mirrors.concerned(name) if self._running else ():
+            shown = self._records.shown(mirror.number)
+            if shown and shown != self._local(mirror):
+                self._records.hide(mirror.number)
+
+    def _look(self, mirrors: Iterable[Mirror]) -> None:
+        """List each of these that may be."""
+        for mirror in mirrors if self._running else ():
+            self._show(mirror)
+
+    def _local(self, mirror: Mirror) -> Name | None:
+        """The name a mirror is to be listed under now; None: it is not to be."""
+        mirrors = self._names.mirrors
+        if mirrors.withdrawn(mirror.device) or mirrors.get(mirror.to) is None:
+            return None
+        return mirrors.listing(mirror, self._owners.has).name
 
     def _changed(self, before: Listed | None, now: Listed | None) -> None:
         """Let now stand for before."""
@@ -120,10 +171,13 @@ class Numbers:
     def _on_taken(self, name: Name) -> None:
         """Step aside for a session that goes by the name, come back when it is gone;
         keep listening."""
-        if self._running:
-            for each in list(self._listed.values()):
-                if each.name == name:
-                    self._show(each)
+        if not self._running:
+            return
+        self._make_way(name)
+        for each in list(self._listed.values()):
+            if each.name == name and not isinstance(each, Mirror):
+                self._show(each)
+        self._look(self._names.mirrors.concerned(name))
 
     def _on_desk(self, number: int, address: str | None) -> None:
         """A desk number was allotted or retired."""
@@ -140,19 +194,37 @@ class Numbers:
         """List it if it may be: bound, and no session goes by its name.  Else not."""
         if each.built_in or each.number not in self._sockets.bound:
             return
+        if isinstance(each, Mirror):
+            self._show_mirror(each)
+            return
         if self._owners.taken(each.name) or not self._stands(each):
             self._records.hide(each.number)
             return
         started = _wall(each.at, self._clock.wall())
         self._records.show(each, self._sockets.path(each.number), started)
 
-    def _stands(self, each: Listed) -> bool:
+    def _show_mirror(self, mirror: Mirror) -> None:
+        """List it under the name it may have now."""
+        name = self._local(mirror)
+        if name != self._records.shown(mirror.number):
+            self._records.hide(mirror.number)
+        if name is not None:
+            started = _wall(mirror.at, self._clock.wall())
+            record = msgspec.structs.replace(mirror, name=name)
+            self._records.show(record, self._sockets.path(mirror.number), started)
+
+    def _stands(self, each: Claim | Alias) -> bool:
         """Whether it is still there, and its name is not another's by now."""
         claim = self._names.get(each.name)
         if isinstance(each, Claim):
             return claim is not None
         # An alias whose name a first mail has claimed stands behind that claim.
         return claim is None and self._names.aliases.get(each.name) is not None
+
+
+def _address(each: Listed) -> str:
+    """Whom what is written to its socket is for."""
+    return each.to if isinstance(each, Mirror) else each.name
 
 
 def _wall(at: str, default: float) -> float:

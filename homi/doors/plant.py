@@ -59,6 +59,11 @@ class Records:
         for planter in self._planters:
             self._plant(planter, shown)
 
+    def shown(self, number: int) -> str:
+        """The name a number is listed under; empty: it is not."""
+        shown = self._shown.get(number)
+        return "" if shown is None else shown.claim.name
+
     def hide(self, number: int) -> None:
         """Take the record away, now: two equal names make every send by name fail."""
         shown = self._shown.pop(number, None)
