@@ -20,7 +20,7 @@ lint: $(STAMP)
 	$(VENV)/bin/lint-imports
 
 test: $(STAMP)
-	sh tests/setup.sh tools mandoc
+	sh tests/setup.sh tools mandoc ssh sshd
 	$(PYTEST) -n 2 --dist worksteal -m "not soak and not clients"
 
 check: lint test demo

@@ -10,6 +10,7 @@ package() { # the Debian package that brings the command $1
 	ip) echo iproute2 ;;
 	unshare | nsenter) echo util-linux ;;
 	sshd) echo openssh-server ;;
+	ssh) echo openssh-client ;;
 	*) echo "$1" ;;
 	esac
 }

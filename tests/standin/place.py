@@ -56,15 +56,17 @@ def homi_command() -> list[str]:
 class Place:
     """One user on one machine, alone."""
 
-    def __init__(
-        self, config: str = 'device = "here"\nring = 8\nreserve = 1\n'
-    ) -> None:
-        """Folders made, nothing started."""
+    def __init__(self, config: str | None = None, *, device: str = "here") -> None:
+        """Folders made, nothing started; config stands for the whole homi.toml."""
+        if config is None:
+            config = f'device = "{device}"\nring = 8\nreserve = 1\n'
+        self.device = device
         self.root = Path(tempfile.mkdtemp(prefix="hm"))
         self.home = self.root / "h"
         self.run = self.root / "r"
         self.state = self.root / "s"
         self.work = self.root / "w"
+        self.bin = self.root / "b"  # programs that stand before those of the machine
         self.log = self.root / "homi.log"
         # The agent client has been used here: homi lists names in its folder, but
         # does not make that folder for it.
@@ -83,6 +85,7 @@ class Place:
         kept = {k: v for k, v in os.environ.items() if not k.startswith(AGENT)}
         return kept | {
             "HOME": str(self.home),
+            "PATH": f"{self.bin}:{os.environ.get('PATH', os.defpath)}",
             "XDG_RUNTIME_DIR": str(self.run),
             "HOMI_HOME": str(self.state),
             "CLAUDE_CONFIG_DIR": str(self.home / ".claude"),
