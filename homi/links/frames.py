@@ -22,6 +22,10 @@ Count = Annotated[int, msgspec.Meta(ge=1)]
 Short = Annotated[str, msgspec.Meta(max_length=256)]
 
 
+# The field of an answer that is an error; msgspec knows no Raw or None.
+NOTHING = msgspec.Raw(b"")
+
+
 class End(StrEnum):
     """Why an exchange ended; a closed list, the same on both ends."""
 
@@ -114,7 +118,7 @@ class Res(Frame, frozen=True):
     """The answer to the question i: one of both."""
 
     i: Count
-    ok: msgspec.Raw | None = None
+    ok: msgspec.Raw = NOTHING
     error: Refusal | None = None
 
 
