@@ -6,7 +6,7 @@ becomes of rows whose files moved or went.  homi-mailbox(5) has the rules.
 
 import os
 import zlib
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -18,6 +18,8 @@ from homi.store.database import Broken, Database
 from homi.store.disk import READ, Disk, read_all
 from homi.store.reading import INBOX, LEDGER
 from homi.store.rows import Box, Closed, Mark, Row
+
+Values = TypeVar("Values")
 
 _box = msgspec.json.Decoder(Box).decode
 
@@ -110,6 +112,15 @@ def read_row(values: tuple[object, ...]) -> Row:
         raise Broken("a row") from error
 
 
+def typed(values: object, kind: type[Values]) -> Values:
+    """What SQLite gave, of that kind; Broken where it is another: it keeps any type in
+    any column."""
+    try:
+        return msgspec.convert(values, kind)
+    except (ValueError, TypeError) as error:
+        raise Broken("a value") from error
+
+
 def write_box(db: Database, box: Box) -> None:
     """Keep the record of a mailbox."""
     state = encode(box)
@@ -123,7 +134,8 @@ def enter(db: Database, name: Name) -> Box:
     box = read_box(db, name)
     if not box.num:
         db.one("INSERT INTO box(name, state, crc) VALUES(?, '', 0)", name)
-        (box.num,) = db.one("SELECT num FROM box WHERE name=?", name)
+        found = db.one("SELECT num FROM box WHERE name=?", name)
+        (box.num,) = typed(found, tuple[int])
         write_box(db, box)
     return box
 
@@ -203,7 +215,8 @@ def _prune(db: Database, box: Box, gone: list[Closed]) -> None:
     db.one("DELETE FROM ids WHERE box=?", box.num)
     box.runs = []
     left = db.all("SELECT head || tail FROM mail WHERE box=?", box.num)
-    oldids.extend(db, box.num, box.runs, (message for (message,) in left))
+    messages = (message for (message,) in typed(left, list[tuple[str]]))
+    oldids.extend(db, box.num, box.runs, messages)
 
 
 def _measured(disk: Disk, folder: str, segment: Segment) -> Closed:

@@ -156,6 +156,15 @@ class Database:
         run("COMMIT")
 
 
+def measure(root: str) -> tuple[int, int]:
+    """(inode, size) of the file under root; zeros: there is none."""
+    try:
+        found = os.lstat(os.path.join(root, FILE))
+    except OSError:
+        return 0, 0
+    return found.st_ino, found.st_size
+
+
 @contextlib.contextmanager
 def _meaning() -> Iterator[None]:
     """SQLite's errors in words of ours; what is a bug of homi passes as it is."""
@@ -173,11 +182,15 @@ def _meaning() -> Iterator[None]:
             raise StorageFailed(
                 "another process keeps the index to itself", hint="try again"
             ) from error
-        if "fts5" in str(error) or "unterminated" in str(error):
-            raise BadQuery(str(error)) from error
-        if isinstance(error, sqlite3.ProgrammingError | sqlite3.IntegrityError):
+        text = str(error)
+        if name == "SQLITE_ERROR" and text.startswith(("fts5: ", "unterminated")):
+            raise BadQuery(text) from error
+        if isinstance(error, sqlite3.ProgrammingError):
             raise
+        # A number that is given twice, too: its table of numbers is damaged.
         raise Broken(name) from error
+    except UnicodeDecodeError as error:  # it quotes what is damaged
+        raise Broken("an error that cannot be read") from error
 
 
 @contextlib.contextmanager

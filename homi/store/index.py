@@ -16,8 +16,8 @@ from homi.errors import StorageFailed
 from homi.ids import halves, last_part
 from homi.store import words
 from homi.store.archive import in_archive, place, segments
-from homi.store.boxes import is_current, open_pair, read_box, read_row
-from homi.store.database import FILE, Broken, Database, Moved, Unwritable
+from homi.store.boxes import is_current, open_pair, read_box, read_row, typed
+from homi.store.database import Broken, Database, Moved, Unwritable, measure
 from homi.store.disk import Disk, RealDisk
 from homi.store.indexing import advance
 from homi.store.lines import Finding, Unreadable, read_line
@@ -50,6 +50,7 @@ class Index:
         """Use open()."""
         self.root = root
         self._disk = disk
+        self._worded = False  # the words were wanted, and are of another file, too
         self._db = self._opened(0)
 
     def __enter__(self) -> Self:
@@ -84,15 +85,22 @@ class Index:
         name are synced, and no further than there.
         """
         wanted = self.names() if names is None else sorted(set(names))
-        self._whole(lambda: self._catch_up(wanted, told, upto or {}))
-        if text:
-            self._whole(lambda: self._read_texts(told))
+
+        self._worded = self._worded or text
+
+        def work() -> None:
+            self._catch_up(wanted, told, upto or {})
+            if text:
+                self._read_texts(told)
+
+        # As one: an index made anew between the two would know no mail at all.
+        self._whole(work)
 
     def lag(self) -> tuple[int, int]:
         """(bytes of its file, 0 in memory; bytes of journals it has yet to read)."""
         wanted = self.names()
         behind = self._whole(lambda: sum(self._behind(name) for name in wanted))
-        return 0 if self.in_memory else _found(self.root)[1], behind
+        return 0 if self.in_memory else measure(self.root)[1], behind
 
     def step(self, name: Name, upto: tuple[int, int] | None = None) -> bool:
         """A piece of what catch_up() does for one name; whether there is more."""
@@ -119,11 +127,11 @@ class Index:
     def near(self, ids: Iterable[str]) -> set[str]:
         """What stands beside the last part of each id in the order of all last parts
         and of all beginnings of ids: what an abbreviation of it could be taken for."""
-        found: set[str | None] = set()
+        found = set[str]()
         for one in ids:
-            for (beside,) in self._rows(BESIDE, last_part(one)):
-                found.add(beside and beside.partition("-")[0])
-        return {beside for beside in found if beside}
+            rows = self._rows(tuple[str | None], BESIDE, last_part(one))
+            found |= {beside.partition("-")[0] for (beside,) in rows if beside}
+        return found
 
     def search(self, query: Query) -> list[Entry]:
         """The messages that are all the query asks for; Usage (64): odd words."""
@@ -157,16 +165,18 @@ class Index:
 
     def counts(self) -> dict[Name, tuple[int, int]]:
         """How many messages each mailbox holds, and how many are pending in it."""
-        names = [Name(name) for (name,) in self._rows("SELECT name FROM box")]
+        rows = self._rows(tuple[str], "SELECT name FROM box")
+        names = [Name(name) for (name,) in rows]
         boxes = self._whole(lambda: [read_box(self._db, name) for name in names])
         return {box.name: (box.total, box.pending) for box in boxes}
 
     def findings(self, names: Iterable[Name] | None = None) -> list[Finding]:
         """What could not be read in the journals of names (None: of all)."""
         rows = self._rows(
+            tuple[str, str, int, str],
             "SELECT box.name, journal, offset, text FROM finding"
             " JOIN box ON box.num = finding.box WHERE text <> ''"
-            " ORDER BY box.name, journal, offset"
+            " ORDER BY box.name, journal, offset",
         )
         allowed = None if names is None else set(names)
         return [
@@ -205,15 +215,17 @@ class Index:
                 # Rows follow a segment that was closed or removed; nothing is read.
                 self.catch_up([name])
             return before(self._db, self._disk, folder, name)
-        except (Broken, Moved, Unwritable):
-            self._db.close()
-            self._db = self._opened(self._db.inode)
+        except StorageFailed:
+            return None  # somebody keeps it to itself
+        except (Broken, Moved, Unwritable) as why:
+            self._anew(why)
             return None
 
     def places(self, name: Name, message: str) -> list[int]:
         """Where lines with that id stand in the mailbox of name, as far as is known."""
         head, tail = halves(message)
         rows = self._rows(
+            tuple[int, int],
             "SELECT segment, offset FROM mail JOIN box ON box.num = mail.box"
             " WHERE mail.tail=? AND mail.head=? AND box.name=? ORDER BY mail.row",
             tail,
@@ -230,7 +242,7 @@ class Index:
             try:
                 return Database(self.root, damaged)
             except Broken:
-                damaged = _inode(self.root)
+                damaged, _ = measure(self.root)
             except (Unwritable, OSError):
                 break
         return Database(None)
@@ -240,20 +252,25 @@ class Index:
         for _ in range(_TRIES):
             try:
                 return work()
-            except Moved:
-                self._db.close()
-                self._db = self._opened(0)
-            except Broken:
-                self._db.close()
-                self._db = self._opened(self._db.inode)
-            except Unwritable:
-                self._db.close()
-                self._db = Database(None)
+            except (Broken, Moved, Unwritable) as why:
+                self._anew(why)
         raise StorageFailed("the index cannot be made", hint="see homi-mailbox(5)")
 
-    def _rows(self, sql: str, *values: object) -> list[Any]:
-        """The rows of a question.  A damaged file is made anew and caught up first."""
-        return self._asked(lambda: self._db.all(sql, *values))
+    def _anew(self, why: Exception) -> None:
+        """Open the file again, another where it is damaged, none where it cannot be
+        written."""
+        self._db.close()
+        if isinstance(why, Unwritable):
+            self._db = Database(None)
+        else:
+            self._db = self._opened(self._db.inode if isinstance(why, Broken) else 0)
+
+    def _rows(self, kind: type[Result], sql: str, *values: object) -> list[Result]:
+        """The rows of a question, each of that kind.  A damaged file is made anew and
+        caught up first."""
+        return self._asked(
+            lambda: [typed(row, kind) for row in self._db.all(sql, *values)]
+        )
 
     def _entries(self, sql: str, *values: object) -> list[Entry]:
         """The messages of a question, each row with its mailbox's name in front."""
@@ -261,13 +278,13 @@ class Index:
 
     def _asked(self, question: Callable[[], Result]) -> Result:
         """An answer, of another file where this one gives none or nonsense."""
-        try:
-            return question()
-        except (Broken, Moved, Unwritable):
-            self._db.close()
-            self._db = self._opened(self._db.inode)
-            self.catch_up()
-            return question()
+        for _ in range(_TRIES):
+            try:
+                return question()
+            except (Broken, Moved, Unwritable) as why:
+                self._anew(why)
+                self.catch_up(text=self._worded)
+        raise StorageFailed("the index cannot be made", hint="see homi-mailbox(5)")
 
     def _folder(self, name: str) -> str:
         """Where the journals of name are."""
@@ -322,17 +339,3 @@ def _read(rows: list[tuple[Any, ...]]) -> list[Entry]:
     if not all(is_name(name) for name, *_ in rows):
         raise Broken("a name")
     return [read_row(tuple(values)).entry(Name(name)) for name, *values in rows]
-
-
-def _inode(root: str) -> int:
-    """Which file stands at the index's path; 0: none."""
-    return _found(root)[0]
-
-
-def _found(root: str) -> tuple[int, int]:
-    """(inode, size) of the file at the index's path; zeros: none."""
-    try:
-        found = os.lstat(os.path.join(root, FILE))
-    except OSError:
-        return 0, 0
-    return found.st_ino, found.st_size

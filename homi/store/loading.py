@@ -43,7 +43,7 @@ class Before(msgspec.Struct, frozen=True):
     pending: list[Row]
     findings: list[Finding]
     old: OldIds
-    row: Callable[[int], Row | None]  # the message of that seq
+    row: Callable[[int], Row | None]  # the message of that seq, or Whole
     orphans: frozenset[int]  # the seqs a ledger line there told of in vain
 
 
@@ -57,8 +57,9 @@ class Loaded(msgspec.Struct):
     archived: int = 0  # the last seq that is in a closed segment
 
 
-class _Whole(Exception):
-    """The tail changes the meaning of what stands before it."""
+class Whole(Exception):
+    """The tail changes the meaning of what stands before it, or nobody vouches for
+    that any more: all is to be read."""
 
 
 _decode_head = msgspec.json.Decoder(EnvelopeHead).decode
@@ -81,7 +82,7 @@ def load(
     folder = os.path.join(root, "mail", name)
     try:
         loaded = _Loading(disk, folder, name, before).run()
-    except _Whole:
+    except Whole:
         loaded = _Loading(disk, folder, name, None).run()
     pending = loaded.mailbox.pending
     loaded.mailbox.pending = dict(sorted(pending.items()))
@@ -171,7 +172,7 @@ class _Loading:
                 if seq in seqs or self._row(seq) is not None:
                     continue
             if self._before is not None and seq in self._before.orphans:
-                raise _Whole
+                raise Whole
             seqs.add(seq)
             last = max(last, seq)
             if (end := ended.get(seq)) is not None:

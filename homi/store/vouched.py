@@ -9,11 +9,11 @@ import os
 from homi.address import Name
 from homi.store import oldids
 from homi.store.archive import segments
-from homi.store.boxes import is_current, open_pair, read_box, read_row
-from homi.store.database import Broken, Database
+from homi.store.boxes import is_current, open_pair, read_box, read_row, typed
+from homi.store.database import Broken, Database, Moved, Unwritable
 from homi.store.disk import Disk
 from homi.store.lines import Finding
-from homi.store.loading import Before
+from homi.store.loading import Before, Whole
 from homi.store.reading import LEDGER
 from homi.store.rows import SELECT, Box, Row
 
@@ -30,16 +30,22 @@ def before(db: Database, disk: Disk, folder: str, name: Name) -> Before | None:
             return None
     finally:
         pair.close(disk)
-    found = db.all(
-        "SELECT journal, offset, text, seq FROM finding WHERE box=?"
-        " ORDER BY journal, offset",
-        box.num,
+    found = typed(
+        db.all(
+            "SELECT journal, offset, text, seq FROM finding WHERE box=?"
+            " ORDER BY journal, offset",
+            box.num,
+        ),
+        list[tuple[str, int, str, int | None]],
     )
 
     def row(seq: int) -> Row | None:
         sql = f"SELECT {SELECT} FROM mail WHERE box=? AND seq=?"
-        values = db.one(sql, box.num, seq)
-        return read_row(values) if values else None
+        try:
+            values = db.one(sql, box.num, seq)
+            return read_row(values) if values else None
+        except (Broken, Moved, Unwritable) as error:
+            raise Whole from error
 
     return Before(
         inbox=box.inbox.end,

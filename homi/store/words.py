@@ -8,11 +8,11 @@ import contextlib
 import re
 from collections.abc import Callable, Iterator
 
-from homi.address import Name, show
+from homi.address import Name, is_name, show
 from homi.envelope import decode_envelope, decode_msg
 from homi.errors import Usage
-from homi.store.boxes import read_row
-from homi.store.database import BadQuery, Database
+from homi.store.boxes import read_row, typed
+from homi.store.database import BadQuery, Broken, Database
 from homi.store.rows import SELECT, Row
 
 STEP = 500  # messages a transaction takes
@@ -56,7 +56,7 @@ def usage() -> Iterator[None]:
 def step(db: Database, text: Callable[[Name, Row], str]) -> int:
     """Index the words of the next messages; bytes of their lines, 0: none is left."""
     with db.transaction():
-        (done,) = db.one("SELECT row FROM worded")
+        (done,) = typed(db.one("SELECT row FROM worded"), tuple[int])
         found = db.all(
             f"SELECT mail.row, box.name, {SELECT} FROM mail"
             " JOIN box ON box.num = mail.box WHERE mail.row > ?"
@@ -65,21 +65,29 @@ def step(db: Database, text: Callable[[Name, Row], str]) -> int:
             STEP,
         )
         rows = [
-            (number, name, read_row(tuple(values))) for number, name, *values in found
+            (number, _name(name), read_row(tuple(values)))
+            for number, name, *values in found
         ]
         db.many(
             "INSERT INTO words(rowid, text) VALUES(?, ?)",
-            [(number, text(Name(name), row)) for number, name, row in rows],
+            [(number, text(name, row)) for number, name, row in rows],
         )
         if rows:
             db.one("UPDATE worded SET row=?", rows[-1][0])
         return sum(row.length for _, _, row in rows)
 
 
+def _name(found: object) -> Name:
+    """A name that becomes a path; Broken where it is none."""
+    if not isinstance(found, str) or not is_name(found):
+        raise Broken("a name")
+    return Name(found)
+
+
 def behind(db: Database) -> int:
     """Bytes of the lines whose words are not indexed."""
     sql = "SELECT sum(length) FROM mail WHERE row > (SELECT row FROM worded)"
-    return int(db.one(sql)[0] or 0)
+    return typed(db.one(sql), tuple[int | None])[0] or 0
 
 
 def text_of(line: bytes) -> str:

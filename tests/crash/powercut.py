@@ -13,6 +13,7 @@ from functools import partial
 from homi.errors import StorageFailed
 from homi.store.batch import Batch, Entry
 from homi.store.quarantine import Quarantine
+from homi.store.recovery import Keep
 from homi.store.start import Started, start
 from tests.crash.books import PLACES, ROOT, STRANGE, STRANGER, Books, Sent, Violation
 from tests.crash.fakedisk import Death, FakeDisk, Faults, File, Platter
@@ -117,13 +118,17 @@ class World(Faults):
             if self.rng.random() < 0.1:
                 self._size = self._some_size()
             try:
-                self._ready(start(self.disk, ROOT, self._size, keep, lambda: 0.0))
+                self._ready(self._start(keep))
                 return
             except Death:
                 self._lose("death in a start")
             except StorageFailed as failed:
                 self._lose(f"start failed: {failed.text}")
         raise Violation("no start comes through")
+
+    def _start(self, keep: Keep) -> Started:
+        """One start over what the disk holds."""
+        return start(self.disk, ROOT, self._size, keep, lambda: 0.0)
 
     def _ready(self, started: Started) -> None:
         self.committer = started.committer
