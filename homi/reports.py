@@ -184,7 +184,7 @@ class PrunedRow(msgspec.Struct, frozen=True, omit_defaults=True):
     messages: int = 0
     bytes: int = 0
     upto: int = 0  # the last seq that is gone
-    note: str = ""  # why a segment that is old enough stays
+    note: str = ""  # why an old segment stays, or where the numbers do
     code: str = ""  # of homi.errors
     error: str = ""
     hint: str = ""

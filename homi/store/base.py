@@ -104,8 +104,9 @@ class Store(Protocol):
         ...
 
     def prune(self, names: list[Name], before: str, done: Pruned) -> None:
-        """Remove the closed segments of these mailboxes in which all is finished and
-        nothing is younger than before (RFC 3339), beside the mail; then done."""
+        """Remove the segments of these mailboxes in which all is finished and nothing
+        is younger than before (RFC 3339), beside the mail, then done.  What grows is
+        closed first if the store comes to rest soon."""
         ...
 
     def closed(self) -> str:

@@ -197,6 +197,7 @@ def close_segment(db: Database, disk: Disk, folder: str, box: Box, to: Segment) 
             journal,
         )
     box.segments.append(_measured(disk, folder, to))
+    box.last_seq = max(box.last_seq, to.last)
     box.inbox, box.ledger = Mark(), Mark()
     write_box(db, box)
 

@@ -122,6 +122,9 @@ class _Loading:
                 if segment.whole:
                     self.loaded.archived = segment.last
                     self._pair(segment.inbox, segment.ledger, segment.last)
+                    # Of an emptied one only the name tells it.
+                    self._last = max(self._last, segment.last)
+                    self.loaded.mailbox.last_seq = self._last
         self._pair(INBOX, LEDGER, 0)
         return self.loaded
 

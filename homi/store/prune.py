@@ -1,25 +1,24 @@
-"""Removing old closed segments of a mailbox: which may go, and in what order.
+"""Removing old segments of a mailbox: which may go, and in what order.
 
-Owns the judgement, made over the files and not over the index, and the order of the
-removal.  homi-mailbox(5) has both.
+Owns what follows from the judgement of each, and the order of the removal; closes
+nothing.  homi-mailbox(5) has both.
 """
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from homi.address import Name
-from homi.envelope import FINISHED, decode_ledger
 from homi.errors import StorageFailed
 from homi.reports import PrunedRow
 from homi.store.archive import ARCHIVE, Segment, segments
-from homi.store.disk import READ, Disk
+from homi.store.disk import Disk
 from homi.store.journal import MAIL
-from homi.store.lines import Unreadable, chunks, split
-from homi.store.reading import readable
-from homi.store.rows import decode_head
+from homi.store.judgement import Stays, judge
+from homi.store.reading import INBOX, LEDGER
+from homi.store.whole import write_whole
 
 DAY = 86_400  # s
 LEAST = 30 * DAY  # ids are remembered that long: a repeat is known for one
@@ -27,12 +26,20 @@ USUAL = 90 * DAY
 
 
 class Old(NamedTuple):
-    """A closed segment that may go."""
+    """A segment that may go."""
 
     segment: Segment
     files: list[str]  # from the mailbox's folder, in the order of their removal
     messages: int
-    bytes: int
+    size: int  # bytes
+    # The newest of them stays as two files: an empty inbox, and a ledger of this.
+    bearer: bytes | None = None
+    grows: tuple[int, int] | None = None  # not closed yet: the ends of its journals
+
+    @property
+    def freed(self) -> int:
+        """Bytes that its removal gives back."""
+        return self.size - len(self.bearer or b"")
 
 
 class Plan(NamedTuple):
@@ -42,43 +49,98 @@ class Plan(NamedTuple):
     old: list[Old]
     note: str = ""  # why an old segment stays, and what is behind it
 
+    @property
+    def growing(self) -> Old | None:
+        """The last of them, if it has to be closed first."""
+        return self.old[-1] if self.old and self.old[-1].grows else None
+
+    def without(self, note: str) -> "Plan":
+        """The same if what grows cannot be closed, and why that is so."""
+        return self._replace(old=_bearing(self.old[:-1]), note=note)
+
+    def closed(self, last: int) -> "Plan":
+        """The same once what grew is the segment that ends with seq last."""
+        segment = Segment(last, whole=True)
+        files = [segment.inbox, segment.ledger]
+        old = self.old[-1]._replace(segment=segment, files=files, grows=None)
+        return self._replace(old=[*self.old[:-1], old])
+
     def row(self, count: int) -> PrunedRow:
         """The first count of them as they are told."""
         gone = self.old[:count]
+        note = self.note
+        if gone and gone[-1].bearer is not None and not note:
+            note = f"its numbers stay in {gone[-1].segment.ledger}"
         return PrunedRow(
             name=self.name,
             files=sum(len(one.files) for one in gone),
             messages=sum(one.messages for one in gone),
-            bytes=sum(one.bytes for one in gone),
+            bytes=sum(one.freed for one in gone),
             upto=gone[-1].segment.last if gone else 0,
-            note=self.note,
+            note=note,
         )
 
 
-class _Stays(Exception):
-    """A segment is not to be removed, and why; empty: it is not old enough."""
-
-
 def plan(disk: Disk, root: str, names: Iterable[Name], before: str) -> list[Plan]:
-    """What of these mailboxes may go: closed segments in which all is finished, and
-    nothing was written at that time (RFC 3339) or later.  OSError: not readable.
+    """What of these mailboxes may go: segments in which all is finished, and nothing
+    was written at that time (RFC 3339) or later.  OSError: not readable.
 
-    The newest one stays: sequences and numbers go on from it, and a later ledger line
-    is known by it to be about mail that was here.
+    What grows is the last of them, and to be closed first.  The newest one leaves two
+    files: sequences and numbers go on from there, and a later ledger line is known by
+    them to be about mail that was here.
     """
-    plans = []
-    for name in names:
-        folder = os.path.join(root, MAIL, name)
-        old, note = list[Old](), ""
-        for segment in segments(disk, folder)[:-1]:
-            try:
-                old.append(_judge(disk, folder, segment, before))
-            except _Stays as stays:
-                # What is behind it may tell of the mail in it.
-                note = str(stays)
-                break
-        plans.append(Plan(name, old, note))
-    return plans
+    return [
+        _settled(disk, os.path.join(root, MAIL, name), name, before) for name in names
+    ]
+
+
+def _settled(disk: Disk, folder: str, name: Name, before: str) -> Plan:
+    """What of one mailbox may go; judged again where a segment is closed meanwhile."""
+    while True:
+        listed = segments(disk, folder)
+        found = _plan(disk, folder, name, before)
+        if segments(disk, folder) == listed:
+            return found
+
+
+def _plan(disk: Disk, folder: str, name: Name, before: str) -> Plan:
+    """What of one mailbox may go."""
+    old, closed = list[Old](), segments(disk, folder)
+    try:
+        for segment in closed:
+            old.append(_judge(disk, folder, segment, before))
+        found = judge(disk, folder, INBOX, LEDGER, before)
+    except Stays as stays:
+        # What is behind it may tell of the mail in it.
+        whole = len(old) == len(closed)
+        return Plan(name, _bearing(old) if whole else _plain(old), str(stays))
+    if not found.messages or (closed and found.last <= closed[-1].last):
+        return Plan(name, _bearing(old))
+    segment = Segment(found.last, whole=True)
+    growing = Old(
+        segment,
+        [segment.inbox, segment.ledger],
+        found.messages,
+        sum(found.ends),
+        found.bearer,
+        found.ends,
+    )
+    return Plan(name, [*_plain(old), growing])
+
+
+def _plain(old: list[Old]) -> list[Old]:
+    """Segments of which none is the newest: they go as a whole."""
+    return [one._replace(bearer=None) for one in old]
+
+
+def _bearing(old: list[Old]) -> list[Old]:
+    """Segments of which the last is the newest: it bears the numbers, and has nothing
+    to give if it does so already."""
+    if not old:
+        return []
+    newest = old[-1]
+    goes = newest.segment.whole and newest.freed > 0
+    return [*_plain(old[:-1]), *([newest] if goes else [])]
 
 
 class Work:
@@ -91,10 +153,10 @@ class Work:
         self.rows: list[PrunedRow] = []
         self.gone: dict[Name, list[int]] = {}  # segments, by mailbox
 
-    def run(self, names: Iterable[Name], before: str) -> "Work":
-        """Remove what may go, durably.  Until the dedupe forgets the ids in it, mail
-        under one of them fails, and the same id is safe."""
-        for what in plan(self._disk, self._root, names, before):
+    def run(self, plans: Iterable[Plan]) -> "Work":
+        """Remove what may go, all of it closed, durably.  Until the dedupe forgets the
+        ids in it, mail under one of them fails, and the same id is safe."""
+        for what in plans:
             gone = list[int]()
             error = self._remove(what, gone)
             if gone:
@@ -108,7 +170,7 @@ class Work:
         return self
 
     def _remove(self, what: Plan, gone: list[int]) -> OSError | None:
-        """Unlink the files; gone: the segments of which one is gone at least.
+        """Remove the files; gone: the segments of which one is gone at least.
 
         The inbox goes first: a ledger that is left alone says nothing to anybody, and
         goes the next time.
@@ -117,7 +179,7 @@ class Work:
         try:
             for old in what.old:
                 for file in old.files:
-                    self._disk.unlink(os.path.join(folder, file))
+                    self._take(os.path.join(folder, file), old)
                     if old.segment.last not in gone:
                         gone.append(old.segment.last)
                     self._disk.sync_dir(os.path.join(folder, ARCHIVE))
@@ -125,63 +187,21 @@ class Work:
             return error
         return None
 
+    def _take(self, path: str, old: Old) -> None:
+        """Remove one file, or what it need not bear."""
+        if old.bearer is None:
+            self._disk.unlink(path)
+        else:
+            kept = old.bearer if path.endswith(old.segment.ledger) else b""
+            write_whole(self._disk, path, kept)
+
 
 def _judge(disk: Disk, folder: str, segment: Segment, before: str) -> Old:
-    """The segment with its measures; _Stays if it may not go."""
-    ended: set[int] = set()
-    for at, seq, finished in _entries(disk, folder, segment):
-        if at >= before:
-            raise _Stays
-        if finished:
-            ended.add(seq)
-    messages = 0
-    for at, seq, finished in _messages(disk, folder, segment):
-        messages += 1
-        if at >= before:
-            raise _Stays
-        if not finished and seq not in ended:
-            raise _Stays(f"message {seq} in {segment.inbox} is not finished")
+    """A closed segment with its measures; Stays if it may not go."""
+    found = judge(disk, folder, segment.inbox, segment.ledger, before)
     files = [segment.inbox, segment.ledger]
     if not segment.whole:
         files = [segment.ledger]  # a removal that was cut short
         if not disk.exists(os.path.join(folder, segment.ledger)):
-            raise _Stays(f"{segment.inbox} has no ledger")
-    size = sum(_size(disk, os.path.join(folder, file)) for file in files)
-    return Old(segment, files, messages, size)
-
-
-def _entries(
-    disk: Disk, folder: str, segment: Segment
-) -> Iterator[tuple[str, int, bool]]:
-    """Of each ledger line: its time, its envelope, whether that is finished by it."""
-    for offset, line in _lines(disk, folder, segment.ledger):
-        entry = readable(line, offset, decode_ledger)
-        if isinstance(entry, Unreadable):
-            raise _Stays(f"{segment.ledger}: at offset {offset}: {entry.text}")
-        yield entry.at, entry.seq, entry.rung in FINISHED
-
-
-def _messages(
-    disk: Disk, folder: str, segment: Segment
-) -> Iterator[tuple[str, int, bool]]:
-    """Of each envelope: its time, its seq, whether it was finished when it came."""
-    for offset, line in _lines(disk, folder, segment.inbox):
-        head = readable(line, offset, decode_head)
-        if isinstance(head, Unreadable):
-            raise _Stays(f"{segment.inbox}: at offset {offset}: {head.text}")
-        was = head.via.was
-        yield head.at, head.seq, was is not None and was.rung in FINISHED
-
-
-def _lines(disk: Disk, folder: str, file: str) -> Iterator[tuple[int, bytes]]:
-    """The lines of a journal; none where there is no such file."""
-    return split(chunks(os.path.join(folder, file), disk))
-
-
-def _size(disk: Disk, path: str) -> int:
-    """The length of a file."""
-    fd = disk.open(path, READ)
-    try:
-        return disk.size(fd)
-    finally:
-        disk.close(fd)
+            raise Stays(f"{segment.inbox} has no ledger")
+    return Old(segment, files, found.messages, sum(found.ends), found.bearer)

@@ -22,6 +22,9 @@ def close_segment(journals: Journals, place: Place) -> int:
     """
     disk, last, at = journals.disk, place.inbox.last, journals.at
     folder = place.inbox.folder
+    # Imported mail that was finished needs no ledger line: without a file of its own
+    # there would be half a segment.
+    journals.fd(place.ledger)
     disk.mkdir(os.path.join(folder, ARCHIVE))
     disk.sync_dir(folder)
     at("archive-made")

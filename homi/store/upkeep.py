@@ -19,8 +19,8 @@ from homi.store.engine import Engine
 from homi.store.index import Index
 from homi.store.mailbox import Mailbox
 from homi.store.oldids import OldIds
-from homi.store.prune import Work
 from homi.store.reading import INBOX, LEDGER
+from homi.store.removals import Closed, Removals
 from homi.store.rotation import close_segment
 from homi.store.worker import Worker
 
@@ -70,32 +70,24 @@ class Upkeep:
         )
         self._done: dict[Name, int] = {}  # bytes of each inbox that are indexed
         self._given_up: set[str] = set()  # mailboxes whose segment cannot be closed
+        self._removals = Removals(root, disk, committer, mailbox, self._worker, loop)
+        self._removals.look, self._removals.gone = self.look, self._gone
         engine.rested = engine.synced = self.look
         self._first = loop.call_later(FIRST, self.look)
 
     def prune(self, names: list[Name], before: str, done: Pruned) -> None:
-        """Remove what may go, beside the mail, then done."""
+        """Remove what may go, beside the mail, then done; close it first, at rest."""
+        self._removals.ask(names, before, done)
 
-        def work() -> Work:
-            return Work(self._disk, self._root).run(names, before)
-
-        def removed(work: Work | None, error: BaseException | None) -> None:
-            if error is not None and not isinstance(error, OSError):
-                raise error
-            for name, gone in work.gone.items() if work is not None else ():
-                known = self._committer.place(name).known
-                self._committer.settler.notes.append(partial(known.without, gone))
-                # Its rows and old ids follow.
-                self._todo.setdefault(name, self._ends.get(name, (0, 0)))
-            done([] if work is None else work.rows, error)
-            self.look()
-
-        self._worker.put(work, removed)
+    def _gone(self, name: Name) -> None:
+        """Files of that mailbox were removed: its rows and old ids follow."""
+        self._todo.setdefault(name, self._ends.get(name, (0, 0)))
 
     def stop(self, patience: float) -> bool:
         """Begin nothing more; whether the thread has ended in time."""
         self._stopped = True
         self._first.cancel()
+        self._removals.stop()
         return self._worker.stop(patience)
 
     def look(self) -> None:
@@ -104,6 +96,9 @@ class Upkeep:
             return
         self._take_ends()
         if self._engine.at_rest:
+            if wanted := self._removals.next():
+                self._close(*wanted)
+                return
             if place := next(filter(self._is_full, self._places()), None):
                 self._close(place)
                 return
@@ -199,13 +194,17 @@ class Upkeep:
         box = self._mailbox(Name(place.name))
         return not box.pending and not box.coming
 
-    def _close(self, place: Place) -> None:
-        """Close the segment of a mailbox."""
+    def _close(self, place: Place, told: Closed | None = None) -> None:
+        """Close the segment of a mailbox, then tell."""
         work = partial(close_segment, self._committer.journals, place)
-        self._engine.alone(work, partial(self._closed, place))
+        self._engine.alone(work, partial(self._closed, place, told))
 
     def _closed(
-        self, place: Place, last: int | None, error: BaseException | None
+        self,
+        place: Place,
+        told: Closed | None,
+        last: int | None,
+        error: BaseException | None,
     ) -> None:
         """Its rows follow it to the archive."""
         name = Name(place.name)
@@ -216,6 +215,8 @@ class Upkeep:
             log.info("%s: closed the segment that ends with %s", name, last)
         self._ends[name] = self._todo[name] = 0, 0
         self._done[name] = 0
+        if told is not None:
+            told(last, error)
         self.look()
 
 

@@ -55,6 +55,30 @@ def test_old_mail_goes_and_what_is_left_is_read_known_and_pending(aged: Place) -
     assert (json.loads(again)["stored"], json.loads(again)["known"]) == (0, 11)
 
 
+def test_a_mailbox_nobody_uses_goes_whole_and_its_name_goes_on() -> None:
+    """The dry run says it, also what stays for the numbers."""
+    with Place() as place:
+        journals.write_names(place.state, ["ada"])
+        span = range(1, 11)
+        journals.write_segment(place.state, "ada", span, 200, NONE)
+        for kind in ("inbox", "ledger"):
+            closed = f"mail/ada/archive/{kind}.{10:016}.jsonl"
+            (place.state / closed).rename(place.state / f"mail/ada/{kind}.jsonl")
+        dry = place.json("prune", "--dry-run", "ada")
+        assert (dry["files"], dry["messages"], dry["upto"]) == (2, 10, 10)
+        assert "archive/ledger.0000000000000010.jsonl" in dry["note"]
+        place.start()
+        assert place.json("prune", "ada") == dry
+        assert place.ok("prune", "ada") == place.ok("inbox", "--all", "ada") == ""
+        assert place.homi("search", "words").stdout == ""
+        place.send("ada", "fresh", sender="ada")
+        assert place.stored("ada", "fresh")["seq"] == 11
+        place.kill()
+        place.start()
+        assert place.json("status")["findings"] == []
+        assert _seqs(place, "inbox", "--all") == [11]
+
+
 def test_a_session_may_not(aged: Place) -> None:
     """Not even for its own name."""
     aged.start()

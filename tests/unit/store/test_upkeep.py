@@ -9,9 +9,9 @@ import pytest
 from homi.address import Name
 from homi.clock import SystemClock
 from homi.config import Config
-from homi.envelope import LedgerLine, Rung
+from homi.envelope import LedgerLine, Rung, Via, Was
 from homi.reports import PrunedRow
-from homi.store import engine, upkeep
+from homi.store import engine, removals, upkeep
 from homi.store.base import Kept, Mail
 from homi.store.index import Index, Query
 from homi.store.store import DiskStore
@@ -150,34 +150,103 @@ def test_a_full_segment_is_closed_once_nothing_is_pending_in_it(
     run(tmp_path, without)
 
 
+LATER = "2099-01-01T00:00:00.000Z"
+Told = list[tuple[list[PrunedRow], OSError | None]]
+
+
+async def pruned(life: Life, before: str = LATER) -> list[PrunedRow]:
+    """What a prune of ada's mail tells."""
+    told: Told = []
+    life.store.prune([ADA], before, lambda *told_: told.append(told_))
+    await life.until(lambda: bool(told))
+    await life.until(lambda: not life.store._upkeep._todo)
+    ((rows, error),) = told
+    assert error is None
+    return rows
+
+
 def test_old_segments_are_removed_and_their_ids_forgotten(
     tmp_path: Path,
 ) -> None:
-    """The newest stays, and what is in it is known."""
+    """What is pending is known all the same."""
     sent: list[Mail] = []
-    told: list[tuple[list[PrunedRow], OSError | None]] = []
 
     async def scenario(life: Life) -> None:
         for n in (1, 2):
             sent.append(await life.send(mail(text="x" * 3000)))
             await life.end(sent[-1])
             await life.until(lambda n=n: len(segments(tmp_path)) == 2 * n)  # type: ignore[misc]
+        sent.append(await life.send(mail(text="x")))
         await life.until(lambda: not life.store._upkeep._todo)
         place = life.store._committer.place("ada")
-        for count, before in enumerate((AT, "2099-01-01T00:00:00.000Z"), 1):
-            life.store.prune([ADA], before, lambda *told_: told.append(told_))
-            await life.until(lambda count=count: len(told) == count)  # type: ignore[misc]
-        await life.until(lambda: not life.store._upkeep._todo)
-        for one, became in ((sent[1], Kept.KNOWN), (sent[0], Kept.STORED)):
-            again = mail(text="x" * 3000, message=one.id)
+        assert await pruned(life, AT) == []
+        (row,) = await pruned(life)
+        assert (row.upto, row.files, row.messages) == (2, 4, 2)
+        assert "message 3" in row.note
+        for one, became in ((sent[2], Kept.KNOWN), (sent[0], Kept.STORED)):
+            again = mail(text=one.head.text, message=one.id)
             assert (await life.send(again)).kept is became
         assert place.old is not None
-        assert (sent[0].id in place.old, sent[1].id in place.old) == (False, True)
+        assert [one.id in place.old for one in sent] == [False, False, True]
 
     run(tmp_path, scenario)
-    assert told[0] == ([], None)
-    ((row,), error) = told[1]
-    assert (row.upto, row.files, error) == (1, 2, None)
+
+
+def test_what_grows_is_closed_at_rest_and_goes(tmp_path: Path) -> None:
+    """Its numbers stay, in this life and the next."""
+
+    async def scenario(life: Life) -> None:
+        one = await life.send(mail(text="x"))
+        await life.end(one)
+        (row,) = await pruned(life)
+        assert (row.upto, row.files, row.messages) == (1, 2, 1)
+        assert "archive/ledger" in row.note
+        assert await pruned(life) == []
+        assert life.store.mailbox(ADA).seq_of(one.id) is not None
+
+    async def later(life: Life) -> None:
+        assert life.store.findings == []
+        one = await life.send(mail(text="y"))
+        await life.end(one)
+        assert (one.seq, life.store.mailbox(ADA).last_n) == (2, 2)
+
+    run(tmp_path, scenario)
+    assert len(segments(tmp_path)) == 2
+    with Index.open(tmp_path) as index:
+        index.catch_up()
+        assert index.counts()[ADA] == (0, 0)
+    run(tmp_path, later)
+
+
+def test_imported_mail_without_a_ledger_line_is_closed_whole(tmp_path: Path) -> None:
+    """Half a segment would be read by nobody."""
+    was = Was(at=AT, rung=Rung.SEEN)
+
+    async def scenario(life: Life) -> None:
+        await life.send(mail(text="x" * 3000, via=Via(door="import", was=was)))
+        await life.until(lambda: len(segments(tmp_path)) == 2)
+
+    run(tmp_path, scenario)
+    with Index.open(tmp_path) as index:
+        index.catch_up()
+        assert index.counts()[ADA] == (1, 0)
+
+
+def test_mail_that_moves_keeps_what_grows_and_prune_tells_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It waits no longer than it may, and what needs no rest goes."""
+    monkeypatch.setattr(removals, "PATIENCE", 0.01)
+    monkeypatch.setattr(engine, "CHECKPOINT_IDLE", BOUND)
+
+    async def scenario(life: Life) -> None:
+        one = await life.send(mail(text="x"))
+        await life.end(one)
+        (row,) = await pruned(life)
+        assert (row.files, row.note) == (0, removals.MOVING)
+
+    run(tmp_path, scenario)
+    assert segments(tmp_path) == []
 
 
 def test_rows_follow_their_segment(tmp_path: Path) -> None:
