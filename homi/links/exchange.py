@@ -110,7 +110,7 @@ class Exchange:
         self._greeting = Greeting(here, port.known, dialled=dialled, peer=peer)
         self._out = Outbound()
         self._in = Inbound()
-        self._pulse = Pulse(here.loop, self._send, self.close)
+        self._pulse = Pulse(here.loop, self._send_ping, self.close)
         self._questions = Questions(wire.answer)
         self._ack_due = False
         self._ended = False
@@ -287,8 +287,13 @@ class Exchange:
         self._port.rung(self, rung)
 
     def _ping(self, ping: Ping, _line: bytes) -> None:
-        """Answer at once."""
+        """Answer at once, if nothing was lost before it."""
         self._pulse.count()
+        if ping.sent != self._in.last or ping.upto != self._out.upto:
+            raise ValueError(
+                f"lost on the way: {ping.sent} mails were sent, {self._in.last} came;"
+                f" {ping.upto} are acked, {self._out.upto} by what came"
+            )
         self._send(Pong(t=ping.t))
 
     def _pong(self, pong: Pong, _line: bytes) -> None:
@@ -303,6 +308,10 @@ class Exchange:
     def _open(self) -> bool:
         """Whether the other end is proven, and still there."""
         return self.peer is not None and not self._ended
+
+    def _send_ping(self, t: float) -> None:
+        """Ask for a sign of life, and say how far we are."""
+        self._send(Ping(t=t, sent=self._out.sent, upto=self._in.told))
 
     def _send(self, frame: Frame) -> None:
         """Send it behind what was sent."""

@@ -103,6 +103,7 @@ class Not(Refusal, frozen=True, kw_only=True):
 class Ack(Frame, frozen=True):
     """All up to upto are settled: stored and durable, but for those in not."""
 
+    after: Annotated[int, msgspec.Meta(ge=0)]  # upto of the ack before
     upto: Count
     not_: list[Not] = msgspec.field(name="not", default_factory=list)
 
@@ -149,9 +150,12 @@ class Rung(Frame, frozen=True):
 
 
 class Ping(Frame, frozen=True):
-    """Answered at once by a pong with the same t."""
+    """Answered at once by a pong with the same t.  What it counts must be what came:
+    so a frame that was lost on the way is missed, though none follows it."""
 
     t: float
+    sent: int = 0  # mails, so far
+    upto: int = 0  # of the last ack
 
 
 class Pong(Frame, frozen=True):

@@ -6,10 +6,10 @@ Owns when silence is judged and what a round trip took.  homi-protocol(7).
 from asyncio import AbstractEventLoop, TimerHandle
 from collections.abc import Callable
 
-from homi.links.frames import End, Frame, Ping, Pong
+from homi.links.frames import End, Pong
 
 GREETING_TIME = 10.0  # s until the proof must be there
-KEEPALIVE = 15.0  # s of silence until a ping
+KEEPALIVE = 15.0  # s between two pings
 PINGS = 3  # unanswered: the other end is gone
 CHATTER = 10_000  # frames but mail, acks and rungs that may come between two looks
 
@@ -32,10 +32,10 @@ class Pulse:
     def __init__(
         self,
         loop: AbstractEventLoop,
-        send: Callable[[Frame], None],
+        send: Callable[[float], None],
         end: Callable[[End, str], None],
     ) -> None:
-        """send takes a frame to the other end, end says that nobody is there."""
+        """send sends a ping with that t, end says that nobody is there."""
         self._loop = loop
         self._send = send
         self._end = end
@@ -73,7 +73,7 @@ class Pulse:
         """Measure a round trip in seconds."""
         self._t += 1
         self._pings[self._t] = (self._loop.time(), answered)
-        self._send(Ping(t=self._t))
+        self._send(self._t)
 
     def pong(self, pong: Pong) -> None:
         """One came back."""
@@ -90,23 +90,22 @@ class Pulse:
             else:
                 self._look_later()
 
-        self._send(Ping(t=_ALIVE))
+        self._send(_ALIVE)
         self._again(within, judge)
 
     def _look(self) -> None:
-        """After KEEPALIVE: ping where nothing was heard, end after PINGS of them.
+        """Ping; end where nothing was heard since the last PINGS of them.
 
         Pings are counted, not seconds: a process that was stopped asks first.
         """
         if self.heard > self._looked:
             self._unanswered = 0
-        elif self._unanswered >= PINGS:
+        if self._unanswered >= PINGS:
             self._silent()
             return
-        else:
-            self._unanswered += 1
-            self._send(Ping(t=_ALIVE))
+        self._unanswered += 1
         self._look_later()
+        self._send(_ALIVE)
 
     def _look_later(self) -> None:
         """Judge again after KEEPALIVE."""

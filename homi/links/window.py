@@ -32,9 +32,10 @@ class Outbound:
 
     def acked(self, ack: Ack) -> None:
         """Take them as settled; ValueError for an ack that cannot be."""
-        if not self.upto < ack.upto <= self.sent:
+        if ack.after != self.upto or not self.upto < ack.upto <= self.sent:
             raise ValueError(
-                f"ack of {ack.upto}: {self.upto} is acked, {self.sent} was sent last"
+                f"ack of {ack.upto} after {ack.after}: {self.upto} is acked,"
+                f" {self.sent} was sent last"
             )
         before = self.upto
         for refused in ack.not_:
@@ -51,9 +52,9 @@ class Inbound:
 
     def __init__(self) -> None:
         """Nothing yet."""
-        self._came = 0
+        self.last = 0  # the number of the last
         self._upto = 0  # all up to here are settled
-        self._told = 0  # and up to here are acked
+        self.told = 0  # and up to here are acked
         self._early: dict[int, Refusal | None] = {}
         self._refused: list[Not] = []
         self._lengths: deque[int] = deque()
@@ -62,11 +63,11 @@ class Inbound:
     def came(self, n: int, length: int) -> None:
         """The next came, as a line of so many bytes; ValueError out of order, or where
         the sender did not wait for acks."""
-        if n != self._came + 1:
-            raise ValueError(f"mail {n} came after {self._came}")
+        if n != self.last + 1:
+            raise ValueError(f"mail {n} came after {self.last}")
         if len(self._lengths) >= WINDOW or self._bytes >= WINDOW_BYTES:
             raise ValueError(f"mail {n} is beyond the window")
-        self._came = n
+        self.last = n
         self._lengths.append(length)
         self._bytes += length
 
@@ -84,11 +85,11 @@ class Inbound:
 
     def ack(self) -> Ack:
         """What to say of all that is settled and not acked."""
-        for _ in range(self._upto - self._told):
+        after, self.told = self.told, self._upto
+        for _ in range(self.told - after):
             self._bytes -= self._lengths.popleft()
-        self._told = self._upto
         refused, self._refused = self._refused, []
-        return Ack(upto=self._told, not_=refused)
+        return Ack(after=after, upto=self.told, not_=refused)
 
 
 def _numbered(n: int, refusal: Refusal) -> Not:
