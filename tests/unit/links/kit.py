@@ -162,11 +162,17 @@ class End:
     """One end: its exchange, its port and its wire."""
 
     def __init__(
-        self, loop: TurnedLoop, device: str, peer: str | None, *, dialled: bool
+        self,
+        loop: TurnedLoop,
+        device: str,
+        peer: str | None,
+        *,
+        dialled: bool,
+        port: type[Noted] = Noted,
     ) -> None:
         self.loop = loop
         self.wire = Wire()
-        self.port = Noted({k: v for k, v in KEYS.items() if k != device})
+        self.port = port({k: v for k, v in KEYS.items() if k != device})
         here = Here(
             Device(device), IDENTITIES[device], Turned(), cast(AbstractEventLoop, loop)
         )
@@ -204,6 +210,7 @@ class Pair:
         """Carry everything over, both ways, until nobody has more to say."""
         busy = True
         while busy:
+            self.loop.now += 0.001
             busy = self.loop.turn()
             for here, there in (self.ends, self.ends[::-1]):
                 lines = here.wire.taken()

@@ -1,0 +1,98 @@
+"""Frames as bytes: read whole, refused in words of ours, msg never touched."""
+
+import json
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from homi.links import frames
+from homi.links.frames import Mail, Unknown, mail_line, mail_tail
+from homi.links.window import Inbound, Outbound
+
+TEXT = st.text(st.characters(exclude_categories=("Cs",)))
+
+
+@given(
+    n=st.integers(1, 1 << 40),
+    to=TEXT,
+    hops=st.lists(TEXT, max_size=8),
+    text=TEXT,
+    verified=st.booleans(),
+    first=st.booleans(),
+)
+def test_a_mail_line_is_one_line_and_carries_msg_as_it_is(
+    n: int, to: str, hops: list[str], text: str, verified: bool, first: bool
+) -> None:
+    msg = json.dumps({"text": text, "a": 1}, ensure_ascii=True).encode()
+    tail = mail_tail(to, hops, "now", msg, verified=verified, first=first)
+    line = mail_line(n, tail)
+    assert line.endswith(b"}\n")
+    assert b"\n" not in line[:-1]
+    mail = frames.decode(line[:-1])
+    assert isinstance(mail, Mail)
+    assert bytes(mail.msg) == msg
+    assert (mail.n, mail.to, mail.hops) == (n, to, hops)
+    assert (mail.verified, mail.first, mail.at) == (verified, first, "now")
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_a_frame_or_refused(data: bytes) -> None:
+    told = ""
+    try:
+        frames.decode(data)
+    except ValueError as error:
+        told = str(error)
+    assert "\n" not in told
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers() | TEXT, st.lists))
+def test_any_value_in_any_field_is_read_or_refused(value: object) -> None:
+    for kind in frames.FRAMES:
+        tag = str(kind.__struct_config__.tag)
+        for field in kind.__struct_encode_fields__:
+            line = json.dumps({"f": tag, field: value}).encode()
+            try:
+                assert not isinstance(frames.decode(line), Unknown)
+            except ValueError:
+                continue
+
+
+@pytest.mark.parametrize("depth", [10, 1000, 200_000])
+def test_depth_is_no_way_to_end_the_process(depth: int) -> None:
+    deep = b"[" * depth + b"]" * depth
+    for line in (deep, b'{"f":"ping","x":%b}' % deep, b'{"f":%b}' % deep):
+        try:
+            frames.decode(line)
+        except ValueError:
+            continue
+
+
+@given(st.integers(0, 1 << 32))
+def test_acks_follow_each_other_whatever_the_order_of_settling(seed: int) -> None:
+    """Sender and receiver count alike, in any interleaving."""
+    draw = random.Random(seed)
+    out, came = Outbound(), Inbound()
+    count = draw.randint(1, 400)
+    waiting: list[int] = []
+    refused: set[int] = set()
+    told: set[int] = set()
+    while out.upto < count:
+        if out.room and out.sent < count and draw.random() < 0.6:
+            length = draw.choice((100, 1 << 18))
+            out.count(length)
+            came.came(out.sent, length)
+            waiting.append(out.sent)
+        elif waiting:
+            n = waiting.pop(draw.randint(0, min(3, len(waiting) - 1)))
+            refusal = None
+            if draw.random() < 0.1:
+                refusal = frames.Refusal(code="io")
+                refused.add(n)
+            if came.settle(n, refusal):
+                ack = came.ack()
+                out.acked(ack)
+                told |= {each.n for each in ack.not_}
+    assert told == refused
+    assert out.room
