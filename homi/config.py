@@ -43,6 +43,7 @@ DIGEST_FROM = 20  # letters: a longer backlog is one turn that lists it
 UNPROVEN_MAX = 40  # per session, over all senders
 SWEEP = 60.0  # s: re-reads what a lost notice would have told
 STOP_DRAIN = 1.5  # s each part of a stop may take to finish what is in flight
+KEEPALIVE_MIN, KEEPALIVE_MAX = 0.1, 3_600.0  # s
 CHECKPOINT_IDLE = 1.0  # s without a batch, then the folder alone shall be everything
 
 # Those a person may look for: key, value, unit.
@@ -60,7 +61,11 @@ BOUNDS: tuple[tuple[str, int | float, str], ...] = (
     ("mirror_grace", MIRROR_GRACE, "s"),
     ("sweep", SWEEP, "s"),
 )
-UNITS = {"ring": "MiB", "reserve": "MiB"}  # of the settings that have one
+UNITS = {
+    "ring": "MiB",
+    "reserve": "MiB",
+    "keepalive": "s",
+}  # of the settings that have one
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -69,6 +74,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     device: str = ""  # this device's name; empty: the host's name, folded
     ring: int = 64  # MiB of redo ring: more makes checkpoints rarer
     reserve: int = 64  # MiB of free disk below which new mail is refused
+    keepalive: float = 15.0  # s of silence on a link until it is asked for life
     registries: list[str] = []  # more folders like ~/.claude to list and watch
 
     def device_name(self) -> Device:
@@ -105,6 +111,11 @@ def _checked(found: Config, path: Path) -> Config:
         raise BadConfig(f"{path}: device {found.device!r} is not a name")
     if not 1 <= found.ring <= 4096:
         raise BadConfig(f"{path}: ring is {found.ring} MiB, must be 1 to 4096")
+    if not KEEPALIVE_MIN <= found.keepalive <= KEEPALIVE_MAX:
+        raise BadConfig(
+            f"{path}: keepalive is {found.keepalive:g} s, must be"
+            f" {KEEPALIVE_MIN:g} to {KEEPALIVE_MAX:g}"
+        )
     if found.reserve < 0:
         raise BadConfig(f"{path}: reserve is {found.reserve} MiB, must be 0 or more")
     return found

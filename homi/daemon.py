@@ -10,7 +10,6 @@ import gc
 import logging
 import os
 import random
-import resource
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -25,6 +24,7 @@ from homi.clock import SystemClock
 from homi.config import SWEEP, Config
 from homi.courier.courier import Courier
 from homi.courier.nudge import Nudges
+from homi.descriptors import fill_standard_descriptors, raise_file_limit
 from homi.doors.bind import listener
 from homi.doors.control import ControlDoor
 from homi.doors.front import Front
@@ -38,6 +38,7 @@ from homi.legs.base import Evidence
 from homi.legs.claude import ClaudeLeg, rename
 from homi.legs.hook import HookLeg, Sheet
 from homi.legs.witness import ClaudeWitness
+from homi.links import setup
 from homi.names import Names
 from homi.owners import Owners
 from homi.peers.registry import Planter
@@ -58,7 +59,7 @@ def run(root: Path, settings: Config) -> int:
     HomiError where it cannot start: 73 another daemon has the root, 74 the disk,
     76 a newer state file, 78 the root or the socket folder is not private.
     """
-    _fill_standard_descriptors()
+    fill_standard_descriptors()
     os.umask(0o077)
     paths.control_socket(root)  # refused before anything is written
     paths.make_private(root)
@@ -66,7 +67,7 @@ def run(root: Path, settings: Config) -> int:
         level=logging.INFO,
         format="%(asctime)s %(levelname)s %(name)s: %(message)s",
     )
-    _raise_file_limit()
+    raise_file_limit()
     # Each message makes a dozen objects that live until its commit: at the default
     # the collector would look at all pending mail again and again for nothing.
     gc.set_threshold(20_000, 50, 100)
@@ -159,6 +160,7 @@ class Daemon:
         self._front = Front(names, owners, sessions, rename)
         self._nudges = Nudges(store, owners, postmaster.remind)
         self._pickup = PickupDoor(root, names, postmaster, quarantine)
+        self._linkage = setup.build(root, settings, store, disk, clock)
         self._office = Office(
             os.fspath(root), settings, store, names, owners, sessions, postmaster
         )
@@ -178,8 +180,11 @@ class Daemon:
         self._office.since = self._clock.wall()
         self._office.findings = [
             f"{found.path}{_place(found.offset)}: {found.text}"
-            for found in [*self._store.findings, *self._names.findings]
+            for part in (self._store, self._names, self._linkage.book)
+            for found in part.findings
         ]
+        self._office.links = self._linkage.clerk
+        self._door.link = self._linkage.links.answer
         self._office.stop = lambda: self.end("stop")
         self._office.moved = self._courier.recorded
         self._office.socket_for = self._peer.socket_for
@@ -210,6 +215,8 @@ class Daemon:
         self._ends.callback(self._nudges.close)
         self._pickup.start()
         self._ends.callback(self._pickup.stop)
+        self._linkage.links.start(loop)
+        self._ends.callback(self._linkage.links.stop)
         self._door.joined = lambda: self._store.publishing
         self._door.start()
         self._store.on_published(self._door.flush)
@@ -300,6 +307,7 @@ class Daemon:
             self._front.sweep,
             self._courier.sweep,
             self._nudges.sweep,
+            self._linkage.links.sweep,
         ):
             loop.call_soon(part)
 
@@ -325,18 +333,3 @@ def _unfit(session: Session) -> str:
 def _place(offset: int) -> str:
     """Where in a file; nothing where the file as a whole is meant."""
     return "" if offset < 0 else f", byte {offset}"
-
-
-def _fill_standard_descriptors() -> None:
-    """No socket of ours may be descriptor 0, 1 or 2: the loop aborts where it closes
-    one of these, and whatever prints would write into it."""
-    while (fd := os.open(os.devnull, os.O_RDWR)) < 3:
-        pass
-    os.close(fd)
-
-
-def _raise_file_limit() -> None:
-    """A thousand names are a thousand descriptors, over the usual soft limit."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft < hard:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

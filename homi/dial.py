@@ -80,6 +80,16 @@ class Dial:
         """Whether answer() has one to give without waiting."""
         return b"\n" in self._rest
 
+    def rest(self) -> bytes:
+        """What came behind the last answer and was not read; once."""
+        rest, self._rest = self._rest, b""
+        return rest
+
+    @property
+    def socket(self) -> _socket.socket:
+        """The socket, for who goes on in another language."""
+        return self._socket
+
     def fileno(self) -> int:
         """The descriptor that is readable when more of an answer came."""
         return self._socket.fileno()

@@ -23,6 +23,13 @@ class HomiError(Exception):
         self.reason = reason
 
 
+class Unhealthy(HomiError):
+    """A check that ran and found something wrong (1)."""
+
+    code = "unhealthy"
+    exit_status = 1
+
+
 class Usage(HomiError):
     """The command line cannot be understood (64)."""
 
@@ -131,6 +138,7 @@ class Interrupted(HomiError):
 BY_CODE: dict[str, type[HomiError]] = {
     kind.code: kind
     for kind in (
+        Unhealthy,
         Usage,
         BadMessage,
         NoInput,

@@ -210,6 +210,46 @@ class Prune(Request, frozen=True, tag="prune"):
     name: str | None = None
 
 
+class Link(Request, frozen=True, tag="link"):
+    """Let this connection carry an exchange with the device peer from now on."""
+
+    peer: str
+
+
+class Links(Request, frozen=True, tag="links"):
+    """How the link to each device is, or to that one; measured where probe is set."""
+
+    device: str | None = None
+    probe: bool = True
+
+
+class AddLink(Request, frozen=True, tag="link-add"):
+    """Keep what is given of a device; None leaves what is known of it."""
+
+    callers = frozenset({CallerClass.PERSON, CallerClass.SERVICE})
+    device: str
+    key: str | None = None
+    host: str | None = None  # empty: it dials this device
+    via: str | None = None  # empty: over no other
+    home: str | None = None
+    exe: str | None = None
+    mirror: bool | None = None
+
+
+class OrderLink(Request, frozen=True, tag="link-order"):
+    """Remove a link, or let it rest, or let it work again."""
+
+    callers = frozenset({CallerClass.PERSON, CallerClass.SERVICE})
+    do: Literal["rm", "pause", "resume"]
+    device: str
+
+
+class CheckLink(Request, frozen=True, tag="link-check"):
+    """Have three probes kept durably over there and answered."""
+
+    device: str
+
+
 class Whoami(Request, frozen=True, tag="whoami"):
     """The caller's class and the name a bare command of its would use."""
 
@@ -241,6 +281,11 @@ VERBS: tuple[type[Request], ...] = (
     Quarantine,
     Import,
     Prune,
+    Link,
+    Links,
+    AddLink,
+    OrderLink,
+    CheckLink,
     Whoami,
     Stop,
 )

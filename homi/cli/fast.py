@@ -120,6 +120,8 @@ def run(args: list[str]) -> int:
     """Send when args are the plain case of it; else let click read them."""
     if hook := _hook(args):
         return load("homi.cli.hooked", "run", *hook)
+    if served := _serve(args):
+        return load("homi.cli.serve", "run", *served)
     plan = parse(args)
     return load("homi.cli.main", "run", args) if plan is None else post(plan)
 
@@ -170,6 +172,16 @@ def _hook(args: list[str]) -> tuple[str, str] | None:
     if home is None or len(left) != 2 or left[0] != "hook" or left[1] not in EVENTS:
         return None
     return home, left[1]
+
+
+def _serve(args: list[str]) -> tuple[str, str] | None:
+    """The socket and the peer where args are what sshd runs for a link."""
+    left = list(args)
+    home = _home(left)
+    if home is None or len(left) != 4 or left[:3] != ["link", "serve", "--peer"]:
+        return None
+    path = socket_path(home)
+    return None if path is None else (path, left[3])
 
 
 def _home(left: list[str]) -> str | None:

@@ -30,6 +30,7 @@ MODULES = {
     "ls": "ls",
     "whois": "whois",
     "legs": "legs",
+    "link": "link",
     "send": "send",
     "inbox": "inbox",
     "read": "read",

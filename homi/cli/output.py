@@ -30,6 +30,11 @@ def when(at: str) -> str:
         return at
 
 
+def ahead(wall: float) -> str:
+    """How long it is until a moment, in its largest unit."""
+    return render.age(wall - time.time())
+
+
 def line(text: str) -> None:
     """One line of result, at once, in UTF-8 whatever the locale."""
     raw((text + "\n").encode("utf-8", "backslashreplace"))

@@ -12,22 +12,24 @@ import os
 import socket
 from collections.abc import Callable
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
 from homi import __version__
 from homi.callers import Caller
 from homi.config import CONTROL_CONNECTIONS, LINE_MAX, LINE_MAX_ALONE
-from homi.doors.answers import Answer, Doer
+from homi.doors.answers import Answer, Doer, Reply
 from homi.doors.entrance import Entrance, Listener
 from homi.doors.verbs import Verbs
-from homi.doors.wire import BigLine, LineProtocol, Outbox
+from homi.doors.wire import BigLine, LineHandler, LineProtocol, Outbox
 from homi.envelope import encode
 from homi.errors import (
     BadMessage,
     HomiError,
     NotAllowed,
     NotReached,
+    Unavailable,
     Usage,
     VersionMismatch,
 )
@@ -35,6 +37,7 @@ from homi.folders import FolderWatch
 from homi.paths import make_private
 from homi.peers.credentials import peer_credentials
 from homi.reports import (
+    Done,
     Failure,
     Welcome,
 )
@@ -43,10 +46,19 @@ from homi.requests import (
     VERBS,
     CallerClass,
     Hello,
+    Link,
     Request,
 )
 
 log = logging.getLogger("homi.control")
+
+
+class Talker(LineHandler, Protocol):
+    """What takes a connection over, and speaks first."""
+
+    def start(self) -> None:
+        """The way is open."""
+        ...
 
 
 class _Glance(msgspec.Struct, gc=False):
@@ -110,7 +122,7 @@ class Connection:
             return
         self._verbs = self._door.verbs(self._pid, self._uid)
         self._caller = self._verbs.caller
-        self._doers = self._verbs.doers
+        self._doers = {**self._verbs.doers, Link: self._link}
         self._decode = _DECODERS[self._caller.caller]
         self._answer(
             request.i,
@@ -123,6 +135,13 @@ class Connection:
                 pid=os.getpid(),
             ),
         )
+
+    def _link(self, request: Link, reply: Reply) -> None:
+        """From the answer on the connection carries an exchange."""
+        taken = self._door.link(self._wire, request.peer)
+        reply(request.i, Done(text=f"an exchange with {request.peer}"))
+        self._wire.hand_over(_Taken(self, taken))
+        taken.start()
 
     def _unusable(self, line: bytes, error: Exception) -> None:
         """Name what is wrong with a line nobody could decode."""
@@ -179,12 +198,33 @@ class Connection:
         self._door.lost(self._wire)
 
 
+class _Taken:
+    """A connection that something else has taken over, still counted here."""
+
+    def __init__(self, connection: Connection, talker: Talker) -> None:
+        """Lines go to talker alone."""
+        self._connection = connection
+        self._talker = talker
+        self.line = talker.line
+        self.overlong = talker.overlong
+
+    def lost(self) -> None:
+        """Tell both."""
+        self._talker.lost()
+        self._connection.lost()
+
+
 def answer_line(i: int, answer: Answer) -> bytes:
     """One answer as a line: ok with its struct, or error with its code."""
     if isinstance(answer, HomiError):
         failure = Failure(answer.code, answer.text, answer.hint, answer.reason)
         return b'{"i":%d,"error":%b}\n' % (i, encode(failure))
     return b'{"i":%d,"ok":%b}\n' % (i, encode(answer))
+
+
+def _no_links(_wire: LineProtocol, _peer: str) -> Talker:
+    """Replaced by the daemon before the first caller."""
+    raise Unavailable("the daemon is starting")
 
 
 _HELLO = msgspec.json.Decoder(Hello).decode
@@ -211,6 +251,7 @@ class ControlDoor:
         self._tasks: set[asyncio.Task[None]] = set()
         self._big = BigLine()
         self.joined: Callable[[], bool] = bool  # see Outbox
+        self.link: Callable[[LineProtocol, str], Talker] = _no_links
         self._watch = FolderWatch([os.fspath(path.parent)], self._changed)
 
     def start(self) -> None:

@@ -11,6 +11,7 @@ from homi.clock import rfc3339
 from homi.config import Config
 from homi.courier.orders import Job
 from homi.courier.outlook import Outlook
+from homi.doors.linking import Linked
 from homi.envelope import LedgerLine, Reason, Rung
 from homi.errors import NoSuchName, NotReached, Unavailable
 from homi.legs.hook import Sheet
@@ -66,6 +67,7 @@ class Office:
         self.outlook: Callable[[Name, Session], list[Outlook]] = _no_leg
         self.unproven: Callable[[Session], int] = _none
         self.stirred: Callable[[Session], None] = lambda _session: None
+        self.links: Linked | None = None
         self.brief: Briefing = lambda _names, _session, _ready: None
 
     def record(

@@ -9,6 +9,7 @@ from homi.clock import Clock
 from homi.doors.answers import Doer, Reply
 from homi.doors.hooks import Hooks
 from homi.doors.importing import Importing
+from homi.doors.linking import Linking
 from homi.doors.naming import Naming
 from homi.doors.office import Office
 from homi.doors.posting import Posting
@@ -30,6 +31,7 @@ class Verbs:
         rights = Rights(office, caller)
         self._posting = Posting(office, rights, clock)
         self._hooks = Hooks(office, rights)
+        self._linking = Linking(lambda: office.links)
         self.doers: dict[type[Request], Doer] = {
             Hello: _again,
             **self._posting.doers(),
@@ -39,6 +41,7 @@ class Verbs:
             **Readmission(office, rights).doers(),
             **Queueing(office, rights).doers(),
             **Pruning(office, rights, clock).doers(),
+            **self._linking.doers(),
             **Views(office, rights).doers(),
         }
 
@@ -46,6 +49,7 @@ class Verbs:
         """The caller is gone: nobody waits for it any more."""
         self._posting.abandon()
         self._hooks.abandon()
+        self._linking.abandon()
 
 
 def _again(_request: Request, _reply: Reply) -> None:

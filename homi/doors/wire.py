@@ -88,6 +88,7 @@ class LineProtocol(asyncio.Protocol):
         self._parts: list[bytes] = []
         self._gathered = 0
         self._answers: list[bytes] = []
+        self._patient = True  # the other end's answers wait for who reads them
         self._transport: asyncio.Transport | None = None
         self._fd = -1
         self._closing = False
@@ -134,6 +135,14 @@ class LineProtocol(asyncio.Protocol):
             self._handler.overlong(length)
             self.close()
 
+    def hand_over(self, handler: LineHandler) -> None:
+        """Let handler take the lines from now on, in both directions at once: reading
+        no more until the other end reads would let two such ends wait for ever.
+        What they have under way is bounded by their own window."""
+        self._handler = handler
+        self._patient = False
+        self.resume_writing()
+
     def answer(self, line: bytes) -> None:
         """Queue one answer; it leaves with the others of this loop turn."""
         if not self._answers:
@@ -168,7 +177,7 @@ class LineProtocol(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         """The caller does not read its answers: read no more of its requests."""
-        if self._transport is not None:
+        if self._transport is not None and self._patient:
             self._transport.pause_reading()
 
     def resume_writing(self) -> None:

@@ -110,7 +110,7 @@ class Exchange:
         self._greeting = Greeting(here, port.known, dialled=dialled, peer=peer)
         self._out = Outbound()
         self._in = Inbound()
-        self._pulse = Pulse(here.loop, self._send_ping, self.close)
+        self._pulse = Pulse(here.loop, self._send_ping, self.close, here.keepalive)
         self._questions = Questions(wire.answer)
         self._ack_due = False
         self._ended = False

@@ -115,6 +115,9 @@ class Req(Frame, frozen=True):
     verb: Short
 
 
+NOTHING = msgspec.Raw(b"")  # a union with None would refuse every object
+
+
 class Res(Frame, frozen=True):
     """The answer to the question i: one of both."""
 

@@ -17,7 +17,7 @@ from homi.address import Device, is_name, show
 from homi.clock import Clock
 from homi.links import keys
 from homi.links.frames import LEAST, VERSION, End, Hello, Proof, encode
-from homi.links.pulse import Parted
+from homi.links.pulse import KEEPALIVE, Parted
 
 _DOMAIN = b"homi-link-1\0"
 
@@ -46,6 +46,7 @@ class Here(NamedTuple):
     signer: Signer
     clock: Clock
     loop: AbstractEventLoop
+    keepalive: float = KEEPALIVE  # s
 
 
 class Peer(NamedTuple):

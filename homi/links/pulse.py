@@ -34,8 +34,10 @@ class Pulse:
         loop: AbstractEventLoop,
         send: Callable[[float], None],
         end: Callable[[End, str], None],
+        keepalive: float = KEEPALIVE,
     ) -> None:
         """send sends a ping with that t, end says that nobody is there."""
+        self._keepalive = keepalive
         self._loop = loop
         self._send = send
         self._end = end
@@ -67,7 +69,7 @@ class Pulse:
         """One frame more that carries nothing; Parted where it is too many."""
         self._chatter += 1
         if self._chatter > CHATTER:
-            raise Parted(End.BUSY, f"over {CHATTER} frames in {KEEPALIVE:.0f} s")
+            raise Parted(End.BUSY, f"over {CHATTER} frames in {self._keepalive:g} s")
 
     def ping(self, answered: Callable[[float | None], None]) -> None:
         """Measure a round trip in seconds."""
@@ -108,10 +110,10 @@ class Pulse:
         self._send(_ALIVE)
 
     def _look_later(self) -> None:
-        """Judge again after KEEPALIVE."""
+        """Judge again after the keepalive."""
         self._chatter = 0
         self._looked = self._loop.time()
-        self._again(KEEPALIVE, self._look)
+        self._again(self._keepalive, self._look)
 
     def _again(self, delay: float, what: Callable[[], None]) -> None:
         """The one timer."""

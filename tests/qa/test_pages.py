@@ -11,7 +11,7 @@ import click
 import msgspec
 import pytest
 
-from homi import config, envelope, errors, reports, requests, settings
+from homi import config, envelope, errors, linked, reports, requests, settings
 from homi.cli import main
 from homi.cli.config import Fact
 from homi.cli.dossier import Box, Last, Whois
@@ -21,6 +21,8 @@ from homi.cli.status import Seen
 from homi.legs.claude import ClaudeLeg
 from homi.legs.hook import HookLeg
 from homi.links import frames
+from homi.links.book import Peering
+from homi.links.state import LinkState
 from homi.mail import Message
 from homi.mail.past import Exported
 from homi.peers.probe import Probe
@@ -32,6 +34,7 @@ MAN = REPOSITORY / "man"
 PAGES = sorted(MAN.glob("*.[1-8]"))
 OF_VERB = {
     "hook": "homi-hook.1",
+    "link": "homi-link.1",
     **dict.fromkeys(("start", "stop", "run"), "homid.8"),
     **dict.fromkeys(("claim", "release", "alias", "set"), "homi-claim.1"),
     **dict.fromkeys(("ls", "status", "whois", "legs"), "homi-ls.1"),
@@ -87,7 +90,7 @@ def flags(command: click.Command) -> set[str]:
         flag.lstrip("-")
         for parameter in command.params
         if isinstance(parameter, click.Option)
-        for flag in parameter.opts
+        for flag in (*parameter.opts, *parameter.secondary_opts)
     }
     if isinstance(command, click.Group) and command is not main.homi:
         found |= set().union(*map(flags, command.commands.values()))
@@ -203,6 +206,10 @@ def test_each_verb_and_field_of_the_protocol_is_described() -> None:
     assert marked(parts["order"], "Va") == rows_of_order | {"do", "letters", "name"}
     pruned = {"older_s", "name", "rows", *reports.PrunedRow.__struct_fields__}
     assert marked(parts["prune"], "Va") == pruned
+    links = {"device", "probe", "rows", *linked.LinkRow.__struct_fields__}
+    assert marked(parts["links"], "Va") == links
+    checked = set(linked.Checked.__struct_fields__)
+    assert marked(parts["link-check"], "Va") == checked
     queue = {"rows", *reports.QueueRow.__struct_fields__}
     assert marked(parts["queue"], "Va") == queue
 
@@ -230,6 +237,19 @@ def test_each_field_of_status_is_described() -> None:
     text = section(page("homi-ls.1"), "The fields of status")
     told = {*reports.StatusReport.__struct_fields__, *Seen.__struct_fields__}
     assert items(text, "Va") == told | {"running", "spooled"}
+
+
+def test_each_field_of_a_link_is_described() -> None:
+    """Measured, said, or kept."""
+    text = section(page("homi-link.1"), "The fields of ls")
+    assert items(text, "Va") == set(linked.LinkRow.__struct_fields__)
+    of_check = section(page("homi-link.1"), "The fields of check")
+    assert marked(of_check, "Va") == set(linked.Checked.__struct_fields__)
+    states = section(page("homi-link.1"), "States")
+    assert items(states, "Cm") == set(LinkState)
+    kept = page("homi-mailbox.5").partition(".Pa links.json\nholds")[2]
+    kept = kept.partition(".Pa boot.json")[0]
+    assert marked(kept, "Va") == {"devices", *Peering.__struct_fields__}
 
 
 def test_each_field_of_whois_is_described() -> None:

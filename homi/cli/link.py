@@ -1,0 +1,267 @@
+"""`link`: the links to other devices, made and measured.  homi-link(1).
+
+Owns the showing of links; the daemon keeps them up.
+"""
+
+import os
+
+import click
+
+from homi import paths
+from homi.address import show
+from homi.cli import options, output, serve
+from homi.clock import parse_rfc3339
+from homi.connection import Connection
+from homi.dial import Absent
+from homi.errors import Unhealthy, Usage
+from homi.linked import Checked, LinkRow, LinkRows
+from homi.links import keys
+from homi.links.book import Book, Peering
+from homi.render import Cell, cell
+from homi.reports import Done
+from homi.requests import AddLink, CheckLink, Links, OrderLink
+
+COLUMNS = (
+    "DEVICE",
+    "STATE",
+    "SINCE",
+    "HEARD",
+    "ANSWERS",
+    "PENDING",
+    "OLDEST",
+    "WAY",
+    "HOST",
+    "NEXT",
+    "OFFSET",
+    "NOTE",
+)
+OFFSET_SHOWN = 5.0  # s the clocks of two devices may differ before it is said
+CHECK = 75.0  # s all of a check may take: a dial, then three probes
+
+
+@click.group(subcommand_metavar="VERB ...")
+def link() -> None:
+    """Keep mail going between this device and others.
+
+    \b
+      $ homi link ls
+      $ homi link check mini
+      $ homi link pause mini
+    """
+
+
+@link.command()
+@options.no_probe
+@options.as_json
+@click.pass_obj
+def ls(home: str, /, *, no_probe: bool, as_json: bool) -> None:
+    """List the linked devices, and how the link to each is.
+
+    \b
+      $ homi link ls
+      $ homi link ls | awk -F'\\t' '$2 != "up"'    # the links that are not up
+    """
+    root = paths.state_root(home)
+    try:
+        with Connection(root) as client:
+            asked = Links(i=1, probe=not no_probe)
+            rows = client.call(asked, LinkRows).rows
+    except Absent:
+        rows = [_unknown(peering) for peering in Book.read(root)]
+        output.note("no daemon runs: no link is up (homi start)")
+    if as_json:
+        output.json_lines(rows)
+        return
+    output.table(
+        COLUMNS, [_cells(row) for row in rows], empty="no device is linked here"
+    )
+    if output.terminal():
+        for row in rows:
+            _explain(row)
+
+
+@link.command()
+@click.argument("device")
+@click.option("--host", metavar="HOST", help="What ssh dials; '' if it dials us.")
+@click.option("--key", metavar="KEY", help="The public key of DEVICE.")
+@click.option("--via", metavar="DEV", help="Its mail goes over DEV; '' for none.")
+@click.option("--mirror/--no-mirror", default=None, help="List its names here too.")
+@options.as_json
+@click.pass_obj
+def add(
+    home: str,
+    /,
+    device: str,
+    host: str | None,
+    key: str | None,
+    via: str | None,
+    *,
+    mirror: bool | None,
+    as_json: bool,
+) -> None:
+    """Link DEVICE, or change what is known of it; what is not given stays.
+
+    homi pair does this on both devices, and fetches the key.
+
+    \b
+      $ homi link add mini --host mini --key 'ssh-ed25519 AAAA...'
+      $ homi link add attic --via mini
+      $ homi link add mini --mirror
+    """
+    if key is not None and keys.blob(key) is None:
+        raise Usage(
+            f"{show(key)} is no device key",
+            hint="it begins with ssh-ed25519, and is one argument: quote it",
+        )
+    request = AddLink(i=1, device=device, host=host, key=key, via=via, mirror=mirror)
+    with Connection(paths.state_root(home)) as client:
+        _done(client.call(request, Done), as_json=as_json)
+
+
+@link.command()
+@click.argument("device")
+@options.as_json
+@click.pass_obj
+def rm(home: str, /, device: str, *, as_json: bool) -> None:
+    """Forget DEVICE; the mail that waits for it stays in the queue.
+
+    \b
+      $ homi link rm mini
+    """
+    _order(home, OrderLink(i=1, do="rm", device=device), as_json=as_json)
+
+
+@link.command()
+@click.argument("device")
+@options.as_json
+@click.pass_obj
+def pause(home: str, /, device: str, *, as_json: bool) -> None:
+    """Let the link to DEVICE rest until it is resumed; mail is kept.
+
+    \b
+      $ homi link pause mini
+    """
+    _order(home, OrderLink(i=1, do="pause", device=device), as_json=as_json)
+
+
+@link.command()
+@click.argument("device")
+@options.as_json
+@click.pass_obj
+def resume(home: str, /, device: str, *, as_json: bool) -> None:
+    """Let a paused link work again; dial one that waits at once.
+
+    \b
+      $ homi link resume mini
+    """
+    _order(home, OrderLink(i=1, do="resume", device=device), as_json=as_json)
+
+
+@link.command()
+@click.argument("device")
+@options.as_json
+@click.pass_obj
+def check(home: str, /, device: str, *, as_json: bool) -> None:
+    """Send DEVICE three probes: each is kept on both disks, then answered.
+
+    \b
+      $ homi link check mini
+    """
+    with Connection(paths.state_root(home)) as client:
+        found = client.wait(CheckLink(i=1, device=device), Checked, CHECK)
+    if as_json:
+        output.json_line(found)
+    else:
+        times = ", ".join(f"{ms:.1f}" for ms in found.ms)
+        took = f" in {times} ms" if times else ""
+        output.line(f"{found.device}: {found.kept} of {found.probes} probes{took}")
+    if found.kept < found.probes:
+        what = "intermittent" if found.kept else f"the link is {found.state}"
+        why = f": {found.text}" if found.text else ""
+        raise Unhealthy(f"{found.device}: {what}{why}", hint=found.fix)
+
+
+@link.command("serve")
+@click.option("--peer", metavar="DEV", required=True, help="The device it is for.")
+@click.pass_obj
+def serve_(home: str, /, peer: str) -> int:
+    """Carry the exchange with DEV over stdin and stdout; sshd runs this.
+
+    \b
+      $ homi link serve --peer mini
+    """
+    root = paths.state_root(home)
+    return serve.run(os.fspath(paths.control_socket(root)), peer)
+
+
+def _order(home: str, request: OrderLink, *, as_json: bool) -> None:
+    """Have it done, and say so."""
+    with Connection(paths.state_root(home)) as client:
+        _done(client.call(request, Done), as_json=as_json)
+
+
+def _done(done: Done, *, as_json: bool) -> None:
+    """What was done, and what waits all the same."""
+    if as_json:
+        output.json_line(done)
+        return
+    output.line(done.text)
+    if done.pending:
+        what = "message stays" if done.pending == 1 else "messages stay"
+        output.note(f"{done.pending} {what} in the queue")
+
+
+def _unknown(peering: Peering) -> LinkRow:
+    """A link as the file tells it."""
+    return LinkRow(
+        device=peering.device,
+        state="paused" if peering.paused else "unknown",
+        host=peering.host or "",
+        via=peering.via or "",
+        key=keys.fingerprint(peering.key) if peering.key else "",
+        mirror=peering.mirror,
+    )
+
+
+def _cells(row: LinkRow) -> tuple[Cell, ...]:
+    """The cells of a row; for a person the note stands below the table."""
+    note = "" if output.terminal() else "; ".join(filter(None, (row.text, row.fix)))
+    way = f"over {row.via}" if row.via else row.way
+    return (
+        row.device,
+        row.state,
+        output.when(row.since),
+        output.when(row.heard),
+        "" if row.ms is None else f"{row.ms:.1f} ms",
+        row.pending,
+        output.when(row.oldest),
+        way,
+        row.host,
+        _ahead(row.next_try),
+        _offset(row),
+        note,
+    )
+
+
+def _ahead(at: str) -> str:
+    """When the next try is: for a person in how many seconds."""
+    if not at or not output.terminal():
+        return at
+    return f"in {output.ahead(parse_rfc3339(at))}"
+
+
+def _offset(row: LinkRow) -> str:
+    """How far the other clock is ahead, where that matters."""
+    if row.offset_s is None or abs(row.offset_s) <= OFFSET_SHOWN:
+        return ""
+    return f"{row.offset_s:+.0f} s"
+
+
+def _explain(row: LinkRow) -> None:
+    """Why a link is not up, and what mends it, in lines below the table."""
+    if row.text:
+        output.line(f"{row.device}: {cell(row.text)}")
+    if row.fix:
+        output.line(f"{row.device}: to mend it: {cell(row.fix)}")
+    if row.said and row.state != "up":
+        output.line(f"{row.device}: it also printed: {cell(row.said)}")

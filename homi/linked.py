@@ -1,0 +1,48 @@
+"""What the daemon answers about links: how each is, and what a check of one found.
+
+Owns the fields of these answers, which only grow.  homi-protocol(7) is the page.
+"""
+
+import msgspec
+
+
+class LinkRow(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The link to a device as it is now."""
+
+    device: str
+    state: str
+    text: str = ""  # in the words of who said it
+    fix: str = ""  # what a person types to mend it
+    since: str = ""  # RFC 3339: of the state
+    next_try: str = ""  # RFC 3339
+    failures: int = 0  # in a row
+    host: str = ""  # what ssh dials; empty: it dials this device
+    via: str = ""
+    way: str = ""  # of the connection: dialled | accepted
+    heard: str = ""  # RFC 3339: when a line came last
+    ms: float | None = None  # of a round trip, measured now
+    offset_s: float | None = None  # its clock is ahead of ours, as of `since`
+    software: str = ""
+    key: str = ""  # SHA256:… of the device
+    said: str = ""  # what its shell and sshd print beside; no cause of anything
+    mirror: bool = False
+    pending: int = 0  # messages that wait for it here
+    oldest: str = ""  # RFC 3339
+
+
+class LinkRows(msgspec.Struct, frozen=True):
+    """Answer to links."""
+
+    rows: list[LinkRow]
+
+
+class Checked(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Answer to link-check."""
+
+    device: str
+    probes: int  # sent
+    kept: int  # durable over there, and answered
+    ms: list[float]  # of each that was
+    state: str
+    text: str = ""
+    fix: str = ""

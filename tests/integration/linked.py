@@ -1,0 +1,88 @@
+"""Two devices on one machine, linked over a real sshd.
+
+Each is a Place with a daemon of its own; the ssh server of the one that is dialled
+runs `homi link serve` by a forced command, as pairing sets it up.
+"""
+
+import contextlib
+import json
+from typing import Any, Self
+
+from homi.links.identity import Identity
+from tests.standin.place import PATIENCE, Place, homi_command, until
+from tests.standin.sshd import Sshd
+
+SETTINGS = 'device = "{device}"\nring = 8\nreserve = 1\nkeepalive = {keepalive}\n'
+
+
+def place(device: str, keepalive: float = 15) -> Place:
+    """A place with that device name."""
+    return Place(SETTINGS.format(device=device, keepalive=keepalive), device=device)
+
+
+def key_of(one: Place) -> str:
+    """The public key of the device; made if there is none."""
+    return Identity.load(one.state).public
+
+
+class Pair:
+    """laptop dials mini."""
+
+    def __init__(self, keepalive: float = 15) -> None:
+        """Both daemons run; nothing is linked."""
+        self._ends = contextlib.ExitStack()
+        self.laptop = self._ends.enter_context(place("laptop", keepalive))
+        self.mini = self._ends.enter_context(place("mini", keepalive))
+        self.sshd = self._ends.enter_context(Sshd(self.mini))
+        for one in (self.laptop, self.mini):
+            one.state.mkdir(mode=0o700)
+            key_of(one)
+            one.start()
+        self.sshd.reach(self.laptop)
+
+    def forced(self, peer: Place) -> str:
+        """The line of authorized_keys that lets peer's daemon in."""
+        homi = " ".join(homi_command())
+        serve = f"{homi} --home {self.mini.state} link serve --peer {peer.device}"
+        return f'restrict,command="{serve}" {key_of(peer)} homi:{peer.device}\n'
+
+    def link(self) -> None:
+        """As pairing leaves it."""
+        self.sshd.authorize(self.forced(self.laptop))
+        self.mini.ok("link", "add", "laptop", "--key", key_of(self.laptop))
+        self.laptop.ok(
+            "link", "add", "mini", "--key", key_of(self.mini), "--host", "mini"
+        )
+
+    def row(self, at: Place, device: str) -> dict[str, Any]:
+        """How a link is, as its daemon knows it."""
+        out = at.ok("link", "ls", "--no-probe", "--json")
+        rows = {row["device"]: row for row in map(json.loads, out.splitlines())}
+        return dict(rows[device])
+
+    def is_(self, at: Place, device: str, state: str) -> dict[str, Any]:
+        """Wait until a link is so; its row."""
+        found: dict[str, Any] = {}
+
+        def holds() -> bool:
+            found.update(self.row(at, device))
+            return bool(found["state"] == state)
+
+        try:
+            until(holds, f"{device} is {state} at {at.device}", PATIENCE, 0.05)
+        except AssertionError as error:
+            raise AssertionError(f"{error}: {found}") from error
+        return found
+
+    def both_up(self) -> None:
+        """Wait until the link is up on both ends."""
+        self.is_(self.laptop, "mini", "up")
+        self.is_(self.mini, "laptop", "up")
+
+    def __enter__(self) -> Self:
+        """The pair itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End everything and prove it."""
+        self._ends.close()
