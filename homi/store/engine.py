@@ -281,12 +281,13 @@ class Engine:
             self.rested()
 
     def _is_idle(self) -> None:
-        """Ask for a checkpoint if nothing was committed lately."""
+        """Ask for a checkpoint if nothing was committed lately; after one, rest."""
         self._idle = None
         quiet = self._loop.time() - self._active
-        if self._busy or quiet < CHECKPOINT_IDLE * 0.9:
+        rested = self._checkpoint.at_rest  # it came while this was waited for
+        if self._busy or rested or quiet < CHECKPOINT_IDLE * 0.9:
             self._watch_idleness()
-        elif not self._checkpoint.at_rest and not self._committer.closed:
+        elif not self._committer.closed:
             if self._checkpoint.running is None and self._checkpoint.synced is None:
                 self._checkpoint.wanted = True
             self._poke()

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -54,11 +55,13 @@ class Life:
         async with asyncio.timeout(BOUND):
             assert await done
 
-    async def until(self, true: Callable[[], bool]) -> None:
-        """Wait for what comes at rest: each piece of upkeep moves the loop."""
+    async def until(self, true: Callable[[], bool], *, alone: bool = False) -> None:
+        """Wait for what comes at rest: each piece of upkeep moves the loop.  alone:
+        nobody asks for it."""
         async with asyncio.timeout(BOUND):
             while not true():
-                self.store._upkeep.look()
+                if not alone:
+                    self.store._upkeep.look()
                 await asyncio.sleep(0)
 
 
@@ -73,6 +76,11 @@ def run(root: Path, scenario: Callable[[Life], Awaitable[None]]) -> None:
             await life.store.aclose()
 
     asyncio.run(main())
+
+
+def _archived(root: Path, count: int) -> bool:
+    """Whether so many journals are in the archive."""
+    return len(segments(root)) == count
 
 
 def segments(root: Path) -> list[str]:
@@ -96,6 +104,19 @@ def test_at_rest_what_came_is_indexed_and_its_ids_shrink(tmp_path: Path) -> None
     run(tmp_path, scenario)
     with Index.open(tmp_path) as index:
         assert len(index.search(Query())) == 1
+
+
+def test_nobody_has_to_ask_a_store_to_do_its_idle_work(tmp_path: Path) -> None:
+    """The checkpoint of an idle store is what begins it, and it is begun again."""
+
+    async def scenario(life: Life) -> None:
+        for number in (1, 2):
+            mails = [await life.send(mail(text="x" * 300)) for _ in range(9)]
+            for one in mails:
+                await life.end(one)
+            await life.until(partial(_archived, tmp_path, 2 * number), alone=True)
+
+    run(tmp_path, scenario)
 
 
 def test_a_full_segment_is_closed_once_nothing_is_pending_in_it(
