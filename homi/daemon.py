@@ -216,7 +216,7 @@ class Daemon:
         self._pickup.start()
         self._ends.callback(self._pickup.stop)
         self._linkage.links.start(loop)
-        self._ends.callback(self._linkage.links.stop)
+        self._ends.push_async_callback(self._linkage.links.stop)
         self._door.joined = lambda: self._store.publishing
         self._door.start()
         self._store.on_published(self._door.flush)

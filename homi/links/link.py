@@ -7,8 +7,8 @@ homi-link(1) lists the states.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Coroutine
+from typing import Any, NamedTuple, Protocol
 
 from homi.clock import Clock
 from homi.links.book import Peering
@@ -27,7 +27,7 @@ WAITS = "it dials this device"  # of one without a host
 class Dial(Protocol):
     """What opens a pipe to a host."""
 
-    def __call__(self, host: str, make: Maker) -> Awaitable[Pipe]:
+    def __call__(self, host: str, make: Maker) -> Coroutine[Any, Any, Pipe]:
         """An open pipe; Refusal says why there is none."""
         ...
 
@@ -102,10 +102,16 @@ class Link:
         task, self._task = self._task, None
         if task is not None:
             task.cancel()
+            self._pipe = None  # it may never have been opened
         for exchange in (self._met, self.up):
             if exchange is not None:
                 exchange.close(reason, text)
         self._met = self.up = None
+
+    async def gone(self) -> None:
+        """Return when the connection it dialled has ended."""
+        if self._pipe is not None:
+            await self._pipe.gone()
 
     def wake(self, *, person: bool = False) -> None:
         """Something may have changed: ask who is silent, dial who waits.
@@ -143,10 +149,10 @@ class Link:
         """An exchange of this device is over."""
         if exchange is self._met:
             self._met = None
-            self._failed(self._judge(reason, text))
+            self._failed(self._judge(exchange, reason, text))
         elif exchange is self.up:
             self.up = None
-            self._lost(reason, text)
+            self._lost(exchange, reason, text)
 
     # ---- dialling ----
 
@@ -173,7 +179,7 @@ class Link:
             return
         self._pipe = None
         attempt = self._means.dial(host, self._make)
-        self._task = self._means.loop.create_task(_await(attempt))
+        self._task = self._means.loop.create_task(attempt)
         self._task.add_done_callback(self._dialled)
 
     def _make(self, pipe: Pipe) -> Exchange:
@@ -209,12 +215,12 @@ class Link:
         self.failures += 1
         self._plan(verdict)
 
-    def _lost(self, reason: str, text: str) -> None:
+    def _lost(self, exchange: Exchange, reason: str, text: str) -> None:
         """It was up and is not."""
         steady = self._means.loop.time() - self._up_at >= STEADY
         brief = not steady or reason == End.SUPERSEDED
         self.failures = self.failures + 1 if brief else 0
-        verdict = self._judge(reason, text)
+        verdict = self._judge(exchange, reason, text)
         if not self.peering.dials and not verdict.slow:
             verdict = Verdict(verdict.state, f"{WAITS}; {verdict.text}")
         elif not self.failures:
@@ -226,11 +232,12 @@ class Link:
         self._later(pause(verdict.state, self.failures, self._means.draw()))
         self._show(verdict)
 
-    def _judge(self, reason: str, text: str) -> Verdict:
+    def _judge(self, exchange: Exchange, reason: str, text: str) -> Verdict:
         """What the end of an exchange means; how the far command ended says most."""
         host = self.peering.host
-        if reason == End.CLOSED and self._pipe is not None and host is not None:
-            found = self._pipe.verdict(host)
+        pipe = self._pipe if exchange.dialled else None
+        if reason == End.CLOSED and pipe is not None and host is not None:
+            found = pipe.verdict(host)
             if found is not None:
                 return found
         return of_end(reason, text, host)
@@ -253,8 +260,3 @@ class Link:
     def _standing(self, exchange: Exchange) -> Standing:
         """What decides between two connections."""
         return Standing(exchange.dialled, self._means.public, self.peering.key)
-
-
-async def _await(attempt: Awaitable[Pipe]) -> Pipe:
-    """attempt as what a task is made of."""
-    return await attempt

@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 
 from homi.address import Device, show
 from homi.clock import Clock
+from homi.config import STOP_DRAIN
 from homi.doors.wire import LineProtocol
 from homi.errors import HomiError, NoSuchDevice, NotAllowed, Usage
 from homi.links.book import Book, Peering
@@ -107,8 +108,8 @@ class Links:
         for peering in self.book.all():
             self._begin(peering)
 
-    def stop(self) -> None:
-        """End every link: the other ends are told."""
+    async def stop(self) -> None:
+        """End every link; the other ends are told, if they listen a moment."""
         self._network.detach()
         self._suspends.detach()
         links, self._links = self._links, {}
@@ -116,6 +117,11 @@ class Links:
             link.stop(End.STOPPING)
         for exchange in list(self._open):
             exchange.close(End.STOPPING)
+        ends = [asyncio.ensure_future(link.gone()) for link in links.values()]
+        if ends:
+            _, late = await asyncio.wait(ends, timeout=STOP_DRAIN)
+            for end in late:
+                end.cancel()
 
     def sweep(self) -> None:
         """Find what a lost notice would have told."""

@@ -15,6 +15,7 @@ from homi.links.state import LinkState, Verdict
 
 SAID_MAX = 2_000  # bytes of what the far side says beside the frames
 NOT_THERE = {126, 127}  # a shell's statuses for a command it cannot run
+LINGER = 2.0  # s the far end is given to read the last line
 NO_DAEMON = os.EX_UNAVAILABLE
 
 
@@ -25,8 +26,8 @@ class Channel(Protocol):
         """Send data; what the window does not take yet is kept."""
         ...
 
-    def close(self) -> None:
-        """End it behind what was written."""
+    def write_eof(self) -> None:
+        """Say that no more comes."""
         ...
 
     def is_closing(self) -> bool:
@@ -69,6 +70,9 @@ class Pipe:
         self._said = b""
         self._status: int | None = None
         self._signal = ""
+        self._closing = False
+        self._timer: asyncio.TimerHandle | None = None
+        self._gone = asyncio.Event()
         self.banner = ""
         self.connection: Connection | None = None
 
@@ -116,6 +120,9 @@ class Pipe:
         """The channel is gone, and the connection with it."""
         self._channel = None
         self._queue = []
+        self._gone.set()
+        if self._timer is not None:
+            self._timer.cancel()
         if self.connection is not None:
             self.connection.close()
         self.handler.lost()
@@ -136,17 +143,28 @@ class Pipe:
             channel.write(b"".join(queue))
 
     def close(self) -> None:
-        """End behind what is queued."""
+        """End behind what is queued.
+
+        An sshd that is told to disconnect drops what it has not handed on: the far
+        command ends by itself once it has read all, or the connection is cut.
+        """
+        if self._closing:
+            return
+        self._closing = True
         self.flush()
-        if self._channel is not None:
-            self._channel.close()
-        if self.connection is not None:
-            self.connection.close()
+        channel = self._channel
+        if channel is not None and not channel.is_closing():
+            channel.write_eof()
+            self._timer = self._loop.call_later(LINGER, self.abort)
 
     def abort(self) -> None:
         """End at once, whatever is queued."""
         if self.connection is not None:
             self.connection.abort()
+
+    async def gone(self) -> None:
+        """Return when the connection has ended."""
+        await self._gone.wait()
 
     # ---- what is known of the far side ----
 
@@ -177,7 +195,10 @@ class Pipe:
 
     def _overlong(self, length: int) -> None:
         """Noise without an end, or a line nobody may send."""
-        self.handler.overlong(length)
+        if self._frames.drowned:
+            self.handler.lost()  # there was no other end
+        else:
+            self.handler.overlong(length)
         self.close()
 
 

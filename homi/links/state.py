@@ -49,6 +49,15 @@ _BY_END = {
     "version": LinkState.VERSION,
 }
 
+# What is said where the other end said nothing.
+_WORDS = {
+    "closed": "the connection ended",
+    "stopping": "its daemon stopped",
+    "superseded": "another connection took its place",
+    "paused": "paused there by a person",
+    "silent": "nothing was heard from the other end",
+}
+
 
 class Verdict(NamedTuple):
     """What is known of a link that is not up."""
@@ -81,7 +90,8 @@ def of_end(reason: str, text: str, host: str | None) -> Verdict:
         LinkState.DEVICE_KEY: f"{pair}, if the device was set up anew",
         LinkState.VERSION: f"{pair} brings the same homi there",
     }
-    return Verdict(state, text or reason, fixes.get(state, ""))
+    words = text or _WORDS.get(reason, reason)
+    return Verdict(state, words, fixes.get(state, ""))
 
 
 def pause(state: LinkState, failures: int, draw: float) -> float:

@@ -28,31 +28,39 @@ def key_of(one: Place) -> str:
 class Pair:
     """laptop dials mini."""
 
-    def __init__(self, keepalive: float = 15) -> None:
-        """Both daemons run; nothing is linked."""
+    def __init__(self, keepalive: float = 15, *, trust: bool = True) -> None:
+        """Both daemons run; nothing is linked.  trust: the laptop knows the host."""
         self._ends = contextlib.ExitStack()
         self.laptop = self._ends.enter_context(place("laptop", keepalive))
         self.mini = self._ends.enter_context(place("mini", keepalive))
         self.sshd = self._ends.enter_context(Sshd(self.mini))
+        self.sshd.reach(self.laptop, trust=trust)
         for one in (self.laptop, self.mini):
             one.state.mkdir(mode=0o700)
             key_of(one)
             one.start()
-        self.sshd.reach(self.laptop)
 
-    def forced(self, peer: Place) -> str:
+    def forced(self, peer: Place, at: Place | None = None) -> str:
         """The line of authorized_keys that lets peer's daemon in."""
         homi = " ".join(homi_command())
-        serve = f"{homi} --home {self.mini.state} link serve --peer {peer.device}"
+        root = (at or self.mini).state
+        serve = f"{homi} --home {root} link serve --peer {peer.device}"
         return f'restrict,command="{serve}" {key_of(peer)} homi:{peer.device}\n'
+
+    def let_in(self) -> None:
+        """mini's ssh server takes the laptop's device key."""
+        self.sshd.authorize(self.forced(self.laptop))
+
+    def book(self) -> None:
+        """Each daemon is told of the other."""
+        laptop, mini = key_of(self.laptop), key_of(self.mini)
+        self.mini.ok("link", "add", "laptop", "--key", laptop)
+        self.laptop.ok("link", "add", "mini", "--key", mini, "--host", "mini")
 
     def link(self) -> None:
         """As pairing leaves it."""
-        self.sshd.authorize(self.forced(self.laptop))
-        self.mini.ok("link", "add", "laptop", "--key", key_of(self.laptop))
-        self.laptop.ok(
-            "link", "add", "mini", "--key", key_of(self.mini), "--host", "mini"
-        )
+        self.let_in()
+        self.book()
 
     def row(self, at: Place, device: str) -> dict[str, Any]:
         """How a link is, as its daemon knows it."""

@@ -1,29 +1,240 @@
 """Links between two real daemons over a real sshd."""
 
+import contextlib
 import json
+import socket
 from collections.abc import Iterator
 
 import pytest
 
-from tests.integration.linked import Pair
+from tests.integration.linked import Pair, key_of
 from tests.standin import sshd
+from tests.standin.place import Place, until
 
 
 @pytest.fixture
 def pair() -> Iterator[Pair]:
-    """Two daemons and an ssh server."""
+    """Two daemons and an ssh server; whatever happens to their link, they live."""
     sshd.need()
     with Pair() as made:
         yield made
+        for one in (made.laptop, made.mini):
+            assert one.daemon is None or one.daemon.poll() in (None, 0)
 
 
-def test_a_link_comes_up_and_is_measured(pair: Pair) -> None:
-    """Both ends know who is there; probes are kept on both disks."""
+def test_a_link_comes_up_is_measured_and_heals(pair: Pair) -> None:
+    """Both ends know who is there; a cut is dialled over, a stopped daemon is waited
+    for, and its end is told in words."""
     pair.link()
     pair.both_up()
     for one, other in ((pair.laptop, "mini"), (pair.mini, "laptop")):
         row = json.loads(one.ok("link", "ls", "--json"))
-        assert row["ms"] > 0
+        assert row["ms"] >= 0
         assert row["software"].startswith("homi ")
         found = json.loads(one.ok("link", "check", "--json", other))
         assert (found["kept"], len(found["ms"]), found["state"]) == (3, 3, "up")
+    since = pair.row(pair.laptop, "mini")["since"]
+    assert pair.sshd.cut() == 1
+    until(lambda: pair.row(pair.laptop, "mini")["since"] > since, "the cut was noticed")
+    pair.both_up()
+
+    assert pair.mini.stop() == 0
+    row = pair.is_(pair.laptop, "mini", "unreachable")
+    assert row["failures"] >= 1
+    assert row["next_try"]
+    done = pair.laptop.homi("link", "check", "mini")
+    assert (done.returncode, done.stdout) == (1, "mini: 0 of 3 probes\n")
+    assert "no daemon answers" in done.stderr
+    pair.mini.start()
+    pair.laptop.ok("link", "resume", "mini")
+    pair.both_up()
+
+    assert pair.laptop.stop() == 0
+    row = pair.is_(pair.mini, "laptop", "unreachable")
+    assert row["text"] == "it dials this device; its daemon stopped"
+
+
+def test_a_changed_host_key_is_told_with_the_fix_and_works_behind_it(
+    pair: Pair,
+) -> None:
+    """It is never taken by itself."""
+    pair.link()
+    pair.both_up()
+    pair.sshd.change_host_key()
+    pair.sshd.cut()
+    row = pair.is_(pair.laptop, "mini", "host-key")
+    assert "another key is in known_hosts" in row["text"]
+    assert f"ssh-keygen -R '[127.0.0.1]:{pair.sshd.port}'" in row["fix"]
+    pair.sshd.trust(pair.laptop)
+    pair.laptop.ok("link", "resume", "mini")
+    pair.both_up()
+
+
+def test_a_host_nobody_met_is_not_met_by_a_daemon() -> None:
+    """The control: the same host, once a person met it."""
+    sshd.need()
+    with Pair(trust=False) as pair:
+        pair.link()
+        row = pair.is_(pair.laptop, "mini", "host-key")
+        assert "ssh mini true" in row["fix"]
+        known = pair.laptop.home / ".ssh" / "known_hosts"
+        assert not known.exists() or known.read_text() == ""
+        pair.sshd.trust(pair.laptop)
+        pair.laptop.ok("link", "resume", "mini")
+        pair.both_up()
+
+
+def test_a_key_the_sshd_does_not_take_is_told_and_no_other_is_tried(
+    pair: Pair,
+) -> None:
+    """The person's own key would be let in: the daemon has no use of it."""
+    pair.book()
+    row = pair.is_(pair.laptop, "mini", "auth")
+    assert row["fix"] == "homi pair mini"
+    pair.let_in()
+    pair.laptop.ok("link", "resume", "mini")
+    pair.both_up()
+
+
+def test_a_device_with_another_key_than_the_pinned_one_gets_nothing(
+    pair: Pair,
+) -> None:
+    """Set up anew, or somebody else by that name: a person decides."""
+    pair.link()
+    pair.both_up()
+    assert pair.mini.stop() == 0
+    for file in (pair.mini.state / "keys").iterdir():
+        file.unlink()
+    pair.mini.start()
+    pair.laptop.ok("link", "resume", "mini")
+    row = pair.is_(pair.laptop, "mini", "device-key")
+    assert "homi pair mini" in row["fix"]
+    pair.laptop.ok("link", "add", "mini", "--key", key_of(pair.mini))
+    pair.both_up()
+
+
+def test_a_paused_link_rests_on_both_sides(pair: Pair) -> None:
+    """Whoever paused it."""
+    pair.link()
+    pair.both_up()
+    pair.mini.ok("link", "pause", "laptop")
+    row = pair.is_(pair.laptop, "mini", "unreachable")
+    assert "paused" in row["text"]
+    pair.mini.ok("link", "resume", "laptop")
+    pair.laptop.ok("link", "resume", "mini")
+    pair.both_up()
+    pair.laptop.ok("link", "pause", "mini")
+    assert pair.row(pair.laptop, "mini")["state"] == "paused"
+    pair.is_(pair.mini, "laptop", "unreachable")
+    pair.laptop.ok("link", "rm", "mini")
+    assert pair.laptop.ok("link", "ls") == ""
+
+
+def test_noise_and_a_banner_are_passed_over_and_kept_as_words(pair: Pair) -> None:
+    """Up to a bound; none of it is taken for why anything failed."""
+    pair.sshd.noisy("Welcome to mini!\nlast line without an end")
+    pair.sshd.banner("Authorised use only\n")
+    pair.link()
+    pair.both_up()
+    assert "Authorised use only" in pair.row(pair.laptop, "mini")["said"]
+    pair.sshd.noisy("x" * 100_000)
+    pair.sshd.cut()
+    until(
+        lambda: "rc files" in pair.row(pair.laptop, "mini").get("fix", ""),
+        "the noise is named",
+    )
+    pair.sshd.noisy("")
+    pair.laptop.ok("link", "resume", "mini")
+    pair.both_up()
+
+
+def test_a_far_end_that_stands_still_is_noticed_and_dialled_anew() -> None:
+    """The connection is there and nobody answers on it."""
+    sshd.need()
+    with Pair(keepalive=0.3) as pair:
+        pair.link()
+        pair.both_up()
+        since = pair.row(pair.laptop, "mini")["since"]
+        pair.sshd.stall()
+        until(
+            lambda: pair.row(pair.laptop, "mini")["since"] > since,
+            "the silence was noticed",
+        )
+        pair.both_up()
+        found = json.loads(pair.laptop.ok("link", "check", "--json", "mini"))
+        assert found["kept"] == 3
+
+
+def test_of_two_connections_dialled_crosswise_one_stays(pair: Pair) -> None:
+    """The same one on both ends, and neither dials again."""
+    with sshd.Sshd(pair.laptop) as other:
+        other.reach(pair.mini)
+        other.authorize(pair.forced(pair.mini, at=pair.laptop))
+        pair.let_in()
+        pair.book()
+        pair.mini.ok("link", "add", "laptop", "--host", "laptop")
+        pair.both_up()
+        until(
+            lambda: bool(pair.sshd.pids()) != bool(other.pids()), "one connection stays"
+        )
+        ways = [
+            pair.row(pair.laptop, "mini")["way"],
+            pair.row(pair.mini, "laptop")["way"],
+        ]
+        assert sorted(ways) == ["accepted", "dialled"]
+        assert (ways[0] == "dialled") == bool(pair.sshd.pids())
+        for one, name in ((pair.laptop, "mini"), (pair.mini, "laptop")):
+            assert json.loads(one.ok("link", "check", "--json", name))["kept"] == 3
+
+
+def test_dead_refusing_and_silent_links_leave_the_others_alone(pair: Pair) -> None:
+    """One that refuses, one that takes the connection and says nothing, one that is
+    no host at all."""
+    key = key_of(pair.mini)
+    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as silent:
+        port = silent.getsockname()[1]
+        for name, host in (
+            ("refusing", "127.0.0.1:1"),
+            ("silent", f"127.0.0.1:{port}"),
+            ("nowhere", "no-such-host.invalid"),
+        ):
+            pair.laptop.ok("link", "add", name, "--host", host, "--key", key)
+        pair.link()
+        pair.both_up()
+        pair.is_(pair.laptop, "refusing", "unreachable")
+        assert pair.row(pair.laptop, "silent")["state"] == "connecting"
+        found = json.loads(pair.laptop.ok("link", "check", "--json", "mini"))
+        assert found["kept"] == 3
+        assert len(pair.laptop.ok("link", "ls").splitlines()) == 4
+
+
+def test_the_state_root_of_a_device_that_was_removed_knows_it_no_more(
+    pair: Pair,
+) -> None:
+    """Its connection ends, and it is not let in again."""
+    pair.link()
+    pair.both_up()
+    pair.mini.ok("link", "rm", "laptop")
+    row = pair.is_(pair.laptop, "mini", "unreachable")
+    until(
+        lambda: "not paired" in pair.row(pair.laptop, "mini")["text"],
+        f"it is told: {row}",
+    )
+    assert pair.mini.ok("link", "ls") == ""
+
+
+def test_links_come_back_with_the_daemon(pair: Pair) -> None:
+    """They are on disk."""
+    pair.link()
+    pair.both_up()
+    for one in (pair.laptop, pair.mini):
+        one.kill()
+    for one in (pair.mini, pair.laptop):
+        one.start()
+    pair.both_up()
+    assert _devices(pair.laptop) == ["mini"]
+
+
+def _devices(one: Place) -> list[str]:
+    """The linked devices."""
+    return [line.split("\t")[0] for line in one.ok("link", "ls").splitlines()]

@@ -34,7 +34,8 @@ def test_each_end_of_an_exchange_is_a_state_and_names_the_fix() -> None:
     for end in (End.AUTH, End.DEVICE_KEY, End.VERSION):
         assert "homi pair me@mini" in found[end].fix
     assert found[End.SILENT] == (LinkState.UNREACHABLE, "why", "")
-    assert of_end("closed", "", None).text == "closed"
+    assert of_end(End.STOPPING, "", None).text == "its daemon stopped"
+    assert of_end("later", "", None).text == "later"
 
 
 def test_mail_has_a_reason_in_every_state_but_one() -> None:
