@@ -214,7 +214,8 @@ def _jumps(tunnel: object) -> list[str]:
 
 def _files(found: object, home: Path) -> list[str]:
     """The known_hosts files that count: those of the config, else ssh's own."""
-    named = [str(file) for file in found] if isinstance(found, list | tuple) else []
+    listed = found if isinstance(found, list | tuple) else []
+    named = [os.path.expanduser(str(file)) for file in listed]
     own = [str(home / ".ssh" / name) for name in ("known_hosts", "known_hosts2")]
     return named or [*own, "/etc/ssh/ssh_known_hosts"]
 

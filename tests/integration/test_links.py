@@ -238,3 +238,20 @@ def test_links_come_back_with_the_daemon(pair: Pair) -> None:
 def _devices(one: Place) -> list[str]:
     """The linked devices."""
     return [line.split("\t")[0] for line in one.ok("link", "ls").splitlines()]
+
+
+def test_a_jump_host_is_passed_with_the_device_key_alone(pair: Pair) -> None:
+    """A jump that does not take that key is told as what it is."""
+    with Place(device="jump") as jump, sshd.Sshd(jump) as between:
+        between.reach(pair.laptop)
+        config = pair.laptop.home / ".ssh" / "config"
+        config.write_text(f"Host mini\n    ProxyJump jump\n{config.read_text()}")
+        pair.link()
+        row = pair.is_(pair.laptop, "mini", "auth")
+        assert between.log.read_text().count("Connection from") == 1
+        between.authorize(f"restrict,port-forwarding {key_of(pair.laptop)}\n")
+        pair.laptop.ok("link", "resume", "mini")
+        pair.both_up()
+        assert between.pids(), row
+        between.cut()
+        pair.both_up()
