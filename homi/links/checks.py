@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
+from homi.clock import Clock
 from homi.errors import HomiError, NotReached, StorageFailed
 from homi.links.frames import Req, Res
 from homi.store.disk import Disk
@@ -121,9 +122,11 @@ class Check:
         probes: Probes,
         exchange: Asks,
         loop: asyncio.AbstractEventLoop,
+        clock: Clock,
         done: Callable[[Found], None],
     ) -> None:
         """Begins at once; done is called once."""
+        self._now = clock.monotonic  # the loop's own has milliseconds only
         self._probes = probes
         self._exchange = exchange
         self._loop = loop
@@ -142,7 +145,7 @@ class Check:
             return
         self._left -= 1
         self._number += 1
-        number, began = self._number, self._loop.time()
+        number, began = self._number, self._now()
         self._timer = self._loop.call_later(WITHIN, self._late, number)
         self._probes.keep(self._loop, lambda error: self._here(number, began, error))
 
@@ -164,7 +167,7 @@ class Check:
         elif res.error is not None:
             self._settle(f"there: {res.error.text}")
         else:
-            self._ms.append(round((self._loop.time() - began) * 1000, 3))
+            self._ms.append(round((self._now() - began) * 1000, 3))
             self._settle("")
 
     def _late(self, number: int) -> None:

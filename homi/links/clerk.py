@@ -227,6 +227,7 @@ class Clerk:
             self._probes,
             exchange,
             loop,
+            self._clock,
             lambda found: done(self._checked(device, found)),
         )
 
