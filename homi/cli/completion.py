@@ -18,7 +18,7 @@ from homi.cli import output
 from homi.cli.main import COMPLETE
 from homi.envelope import Rung
 from homi.errors import HomiError, Usage
-from homi.ids import last_part
+from homi.ids import is_id, last_part
 from homi.mail import Mail
 from homi.store.index import Index, Query
 
@@ -107,6 +107,8 @@ def _ids(index: Index, start: str) -> Iterator[CompletionItem]:
         index.catch_up(told=told)
     query = Query(pending=True, newest=True, limit=None if start else OFFERED)
     for entry in index.search(query):
+        if not is_id(entry.id):
+            continue  # a shell would run what an odd line of a journal says
         tail = last_part(entry.id)
         for text in (entry.id, tail):
             if text.startswith(start):

@@ -1,5 +1,6 @@
 """The completion scripts in the shells they are for."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -60,3 +61,52 @@ def test_a_shell_completes_a_name(shell: str, place: Place) -> None:
         check=False,
     )
     assert (done.stdout.split(), done.stderr) == (["gds-agent"], "")
+
+
+HOSTILE = (
+    "$(touch hit)",
+    "`touch hit`",
+    "a;touch hit",
+    "a\ntouch hit",
+    "a'$(touch hit)",
+)
+
+
+@pytest.mark.parametrize("shell", list(ASK))
+def test_no_word_of_another_is_run_by_a_shell_that_completes(
+    shell: str, place: Place
+) -> None:
+    """Neither a name in a file or a folder nor a sender in a journal; the good ones
+    beside them are offered."""
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+    file = place.state / "names.json"
+    state = json.loads(file.read_text())
+    for word in HOSTILE:
+        state["claims"][f"g{word}"] = state["claims"]["ada"] | {"name": f"g{word}"}
+        (place.state / "mail" / f"g{word}").mkdir(parents=True)
+    file.write_text(json.dumps(state))
+    ids = [f"g{number}{word}" for number, word in enumerate(HOSTILE)]
+    lines = [
+        {"v": 1, "seq": number + 1, "at": "2026-11-29T22:30:00.123Z", "to": "ada"}
+        | {"via": {"door": "control", "uid": 7}}
+        | {"msg": {"id": one, "from": one, "to": "ada", "text": one, "kind": "mail"}}
+        for number, one in enumerate(ids)
+    ]
+    box = place.state / "mail" / "ada"
+    box.mkdir(parents=True, exist_ok=True)
+    (box / "inbox.jsonl").write_text("".join(json.dumps(x) + "\n" for x in lines))
+    for script in (ASK[shell], ASK[shell].replace("send", "read")):
+        done = subprocess.run(
+            [shell, "-c", script],
+            env=place.env(PATH=f"{place.run}:{os.environ['PATH']}"),
+            cwd=place.work,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert not (place.work / "hit").exists(), done.stdout
+        assert "touch" not in done.stdout
+        if script == ASK[shell]:
+            assert (done.stdout.split(), done.stderr) == (["gds-agent"], "")
