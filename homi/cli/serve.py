@@ -15,6 +15,9 @@ from homi.errors import HomiError, Usage
 SIZE = 256 << 10  # bytes moved at a time
 ASKED = "SSH_ORIGINAL_COMMAND"  # what the device over there wants, as sshd tells it
 
+# What the daemon refuses, in the words of an exchange.
+REASONS = {"no-such-device": "auth", "not-allowed": "paused"}
+
 
 def run(path: str, peer: str) -> int:
     """Carry one exchange with peer over the socket at path until a side ends it; 0.
@@ -32,7 +35,8 @@ def run(path: str, peer: str) -> int:
             _carry(dial)
     except HomiError as error:
         text = f"{error.text} ({error.hint})" if error.hint else error.text
-        bye = f'{{"f":"bye","reason":"{error.code}","text":{quote(text[:500])}}}\n'
+        reason = REASONS.get(error.code, error.code)
+        bye = f'{{"f":"bye","reason":"{reason}","text":{quote(text[:500])}}}\n'
         _write(b"\n" + bye.encode("utf-8", "replace"))
         raise
     return 0

@@ -12,6 +12,7 @@ import msgspec
 
 from homi.address import Device, parse_name
 from homi.clock import Clock, rfc3339
+from homi.errors import Usage
 from homi.linked import Checked, LinkRow
 from homi.links import keys
 from homi.links.book import Peering
@@ -166,6 +167,11 @@ class Clerk:
         if request.do == "rm":
             book.drop(device)
             return Done(text=f"removed {device}", pending=self._waiting(device).pending)
+        if peering.via is not None:
+            raise Usage(
+                f"{device} has no link of its own, its mail goes over {peering.via}",
+                hint=f"homi link {request.do} {peering.via}",
+            )
         rests = request.do == "pause"
         if peering.paused != rests:
             book.put(msgspec.structs.replace(peering, paused=rests))

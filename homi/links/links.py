@@ -95,6 +95,7 @@ class Links:
         self._means: Means | None = None
         self._here: Here | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._broken: Verdict | None = None  # why no link at all can be kept up
         self._subscribers: list[Callable[[Device], None]] = []
         self._network = Network(self.wake)
         self._suspends = Suspends(clock, self._woke)
@@ -167,7 +168,9 @@ class Links:
         """How the way to device is."""
         way = self.route(device)
         link = None if way is None else self._links.get(way)
-        return UNKNOWN if link is None else link.verdict
+        if link is not None:
+            return link.verdict
+        return UNKNOWN if way is None or self._broken is None else self._broken
 
     def answer(self, wire: LineProtocol, given: str) -> Exchange:
         """What takes the lines of a connection that came in for device given; 68, 77
@@ -251,6 +254,7 @@ class Links:
         except HomiError as error:
             # Mail here goes on without links.
             log.error("no link can be kept up: %s", error.text)
+            self._broken = Verdict(LinkState.UNREACHABLE, error.text, error.hint)
             return
         link = self._links[peering.device] = Link(peering, means, self._told)
         link.start()

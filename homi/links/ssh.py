@@ -257,7 +257,8 @@ def _of_system(error: OSError | ValueError, host: str) -> Verdict:
     elif isinstance(error, socket.gaierror):
         text = f"{host}: {error.strerror}"
     elif isinstance(error, OSError):
-        text = error.strerror or str(error)
+        # The loop's own words for a refused connection are those of its call.
+        text = os.strerror(error.errno) if error.errno else str(error)
     else:
         text = f"ssh config: {error}"
     return Verdict(LinkState.UNREACHABLE, text, fix)
