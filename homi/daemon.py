@@ -12,6 +12,7 @@ import os
 import random
 import signal
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import uvloop
@@ -31,6 +32,7 @@ from homi.doors.front import Front
 from homi.doors.office import Office
 from homi.doors.peer import PeerDoor
 from homi.doors.pickup import PickupDoor
+from homi.doors.remarks import remarks
 from homi.doors.verbs import Verbs
 from homi.envelope import LedgerLine, SessionRef
 from homi.errors import CannotCreate
@@ -39,6 +41,9 @@ from homi.legs.claude import ClaudeLeg, rename
 from homi.legs.hook import HookLeg, Sheet
 from homi.legs.witness import ClaudeWitness
 from homi.links import setup
+from homi.links.known import KnownNames
+from homi.links.talk import Talk
+from homi.looking import Looking
 from homi.names import Names
 from homi.owners import Owners
 from homi.peers.registry import Planter
@@ -161,6 +166,16 @@ class Daemon:
         self._nudges = Nudges(store, owners, postmaster.remind)
         self._pickup = PickupDoor(root, names, postmaster, quarantine)
         self._linkage = setup.build(root, settings, store, disk, clock)
+        self._looking = looking = Looking(root)
+        self._talk = Talk(
+            self._linkage,
+            names,
+            owners,
+            store,
+            (looking.rungs, looking.steps),
+            KnownNames.file(root, disk),
+            clock,
+        )
         self._office = Office(
             os.fspath(root), settings, store, names, owners, sessions, postmaster
         )
@@ -177,16 +192,19 @@ class Daemon:
         self._postmaster.on_answered(self._moved)
         self._courier.subscribe(lambda name, _item, _line: watchers.moved(name))
         self._courier.subscribe(self._nudges.watch)
+        self._postmaster.subscribe(self._talk.arrived)
+        self._courier.subscribe(lambda name, _, line: self._talk.recorded(name, line))
         self._office.since = self._clock.wall()
         self._office.findings = [
             f"{found.path}{_place(found.offset)}: {found.text}"
-            for part in (self._store, self._names, self._linkage.book)
+            for part in (self._store, self._names, self._linkage.book, self._talk)
             for found in part.findings
         ]
         self._office.links = self._linkage.clerk
         self._door.link = self._linkage.links.answer
         self._office.stop = lambda: self.end("stop")
-        self._office.moved = self._courier.recorded
+        self._office.neighbours = self._talk.gossip
+        self._office.moved = self._moved
         self._office.socket_for = self._peer.socket_for
         self._office.order = self._courier.order
         self._office.explain = self._courier.explain
@@ -196,7 +214,9 @@ class Daemon:
         self._office.brief = self._brief
         self._office.unbound = lambda number: self._peer.unbound.get(number, "")
         self._office.connections = lambda: self._door.connections
-        self._office.notes = self._notes
+        self._office.notes = partial(
+            remarks, self._peer, self._front, self._names, self._owners
+        )
 
     async def start(self) -> None:
         """Open the doors, the store first; ready when this returns."""
@@ -215,6 +235,9 @@ class Daemon:
         self._ends.callback(self._nudges.close)
         self._pickup.start()
         self._ends.callback(self._pickup.stop)
+        self._talk.start(loop, self._office.watchers.moved)
+        self._ends.callback(self._looking.stop)
+        self._ends.callback(self._talk.stop)
         self._linkage.links.start(loop)
         self._ends.push_async_callback(self._linkage.links.stop)
         self._door.joined = lambda: self._store.publishing
@@ -273,22 +296,8 @@ class Daemon:
     def _moved(self, name: Name, line: LedgerLine) -> None:
         """A line somebody else than the courier recorded."""
         self._courier.recorded(name, line)
+        self._talk.recorded(name, line)
         self._office.watchers.moved(name)
-
-    def _notes(self) -> dict[str, str]:
-        """What a person should know of single names."""
-        notes = self._peer.fights | self._front.notes
-        for claim in self._names.all():
-            if number := self._peer.unbound.get(claim.number):
-                notes[claim.name] = number
-            for session in self._owners.unfit(claim.name):
-                if not claim.built_in:
-                    notes.setdefault(
-                        claim.name,
-                        f"session {session.pid} has the name but cannot take mail"
-                        f" ({_unfit(session)})",
-                    )
-        return notes
 
     def _sweep_later(self) -> None:
         """The one slow tick: it finds what a lost notice would have told."""
@@ -321,13 +330,6 @@ def _be_the_only_one(path: Path) -> None:
             f"a daemon with pid {pid or 'unknown'} listens at {path}",
             hint="homi status shows it, homi stop ends it",
         )
-
-
-def _unfit(session: Session) -> str:
-    """Why it cannot own the name it has, and what that means for other sessions."""
-    if session.can_own:
-        return "another folder; the name is listed twice, so sessions cannot send to it"
-    return "it takes no turns" if session.socket else "it has no socket"
 
 
 def _place(offset: int) -> str:

@@ -203,6 +203,7 @@ class LedgerLine(msgspec.Struct, kw_only=True, omit_defaults=True, gc=False):
     by: str | None = None  # who decided: "ack alice pid 12", "person", "receipt"
     proof: str | None = None  # transcript | ack | read | reply
     repeat: bool = False  # this hand-over carried the repeat mark
+    there: str | None = None  # RFC 3339: told by another device, by its own clock
 
 
 def origin(via: Via) -> str:

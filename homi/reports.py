@@ -237,6 +237,14 @@ class AliasRow(msgspec.Struct, frozen=True, omit_defaults=True):
     note: str = ""  # why none, or why mail for the name itself goes elsewhere
 
 
+class MirrorRow(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One name of another device that is listed here."""
+
+    name: str  # here; empty: it is not listed
+    to: str
+    note: str = ""  # why it is not listed, or not under the name it has there
+
+
 class Listing(msgspec.Struct, frozen=True, omit_defaults=True):
     """Answer to ls."""
 
@@ -244,6 +252,7 @@ class Listing(msgspec.Struct, frozen=True, omit_defaults=True):
     names: list[NameRow]
     sessions: list[SessionRow] = []  # live ones that own no claimed name
     aliases: list[AliasRow] = []
+    mirrors: list[MirrorRow] = []
 
 
 class StatusReport(msgspec.Struct, frozen=True, omit_defaults=True):

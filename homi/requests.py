@@ -250,6 +250,19 @@ class CheckLink(Request, frozen=True, tag="link-check"):
     device: str
 
 
+class Far(Request, frozen=True, tag="far"):
+    """The names of another linked device, or of every one: asked of them now."""
+
+    device: str | None = None
+
+
+class FarTrace(Request, frozen=True, tag="far-trace"):
+    """What became of the message id on the device it was sent to."""
+
+    device: str
+    id: MessageId
+
+
 class Whoami(Request, frozen=True, tag="whoami"):
     """The caller's class and the name a bare command of its would use."""
 
@@ -286,6 +299,8 @@ VERBS: tuple[type[Request], ...] = (
     AddLink,
     OrderLink,
     CheckLink,
+    Far,
+    FarTrace,
     Whoami,
     Stop,
 )

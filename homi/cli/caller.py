@@ -10,13 +10,15 @@ from typing import NamedTuple
 
 from homi import config, paths
 from homi.address import OWNER, Name, fold
-from homi.cli.mail import Mail
 from homi.cli.output import note
 from homi.connection import Connection
 from homi.dial import Absent
 from homi.errors import Usage, VersionMismatch
+from homi.mail.places import Places
 from homi.peers import process, registry
 from homi.requests import CallerClass
+
+SELF = "self"  # as the name in an address: the caller's own
 
 
 class Self(NamedTuple):
@@ -45,6 +47,22 @@ class Self(NamedTuple):
         return self.name
 
 
+def own(root: Path, text: str) -> str:
+    """An address, with the caller's own name where it says self; 64 where none is."""
+    name, at, device = text.partition("@")
+    if name.lower() != SELF:
+        return text
+    me, client = connect(root)
+    if client is not None:
+        client.close()
+    if me.name is None:
+        raise Usage(
+            "self has no name here: neither a session nor a person is calling",
+            hint="name one of homi ls",
+        )
+    return f"{me.name}{at}{device}"
+
+
 def connect(root: Path) -> tuple[Self, Connection | None]:
     """Who calls, and the daemon; None where none runs that we understand.
 
@@ -71,7 +89,7 @@ def measure(root: Path) -> Self:
             if isinstance(record, registry.Record) and _lives(pid, record):
                 name = fold(record.name)
                 if name is not None:
-                    name = Mail(root).shown().public(name)
+                    name = Places(root, note).shown().public(name)
                 return Self(CallerClass.SESSION, name, record.session_id or None)
     # An unreadable environment hides what started us: then we are no person.
     if process.agent_variables(os.getpid()) is False and process.has_terminal(

@@ -14,18 +14,20 @@ import click
 from click.shell_completion import CompletionItem, ShellComplete, get_completion_class
 
 from homi import paths
+from homi.address import Name
 from homi.cli import output
 from homi.cli.main import COMPLETE
 from homi.envelope import Rung
 from homi.errors import HomiError, Usage
 from homi.ids import is_id, last_part
-from homi.mail import Mail
+from homi.mail import Mail, neighbours
 from homi.store.index import Index, Query
 
 SHELLS = ("bash", "zsh", "fish")
 PATIENCE = 0.1  # s for mail that is not indexed yet
 OFFERED = 200  # ids: nobody reads a longer list
 NAMES = frozenset({"address", "name", "names", "sender", "to"})
+DEVICES = frozenset({"device", "devices", "via"})
 IDS = frozenset({"message", "messages", "reply_to"})
 RUNGS = frozenset({"rung", "rungs"})
 
@@ -64,7 +66,7 @@ def arm(command: click.Command) -> click.Command:
     """The command, with live names and ids for those of its arguments that take one;
     all others keep what click offers for them."""
     for param in command.params:
-        if param.type is click.STRING and param.name in NAMES | IDS | RUNGS:
+        if param.type is click.STRING and param.name in NAMES | IDS | RUNGS | DEVICES:
             param.type = _Live()
     for one in command.commands.values() if isinstance(command, click.Group) else ():
         arm(one)
@@ -83,8 +85,13 @@ class _Live(click.types.StringParamType):
             return [CompletionItem(one.value) for one in Rung if one.startswith(start)]
         home = ctx.find_root().params.get("home") or ""
         mail = Mail(paths.state_root(str(home)), lambda _damaged: None)
+        if param.name in DEVICES:
+            known = neighbours.devices(mail.root)
+            return [CompletionItem(one) for one in known if one.startswith(start)]
         if param.name in NAMES:
-            names = mail.listed()
+            names = [*mail.listed(), *mail.shown().aliases]
+            if "@" in start or not any(one.startswith(start) for one in names):
+                names += map(Name, neighbours.addresses(mail.root))
             return [CompletionItem(one) for one in names if one.startswith(start)]
         with Index.open(mail.root) as index:
             return list(islice(_ids(index, start), OFFERED))

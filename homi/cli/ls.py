@@ -1,20 +1,24 @@
 """`ls`: the names of this device, and what was measured of each.  homi-ls(1)."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
 from homi import paths
 from homi.address import BUILT_IN, Name
-from homi.cli import options, output
+from homi.cli import far, options, output
 from homi.cli.alias import from_files as aliases_from_files
 from homi.cli.mail import Mail
 from homi.cli.measure import SILENT, Measured, live_sessions, measure
 from homi.connection import Connection
 from homi.dial import Absent
+from homi.errors import Usage
+from homi.far import FarRow
+from homi.mail import neighbours
 from homi.peers.probe import Probe
 from homi.render import Cell, cell, fields
-from homi.reports import AliasRow, Listing, NameRow, SessionRow
+from homi.reports import AliasRow, Listing, MirrorRow, NameRow, SessionRow
 from homi.requests import List
 
 COLUMNS = (
@@ -30,34 +34,70 @@ COLUMNS = (
 )
 
 
+UNOWNED = "who owns a name is not known"
+
+
 @click.command()
+@click.argument("device", metavar="DEVICE", required=False)
+@click.option("--all", "every", is_flag=True, help="The names of every device, too.")
 @options.no_probe
 @options.as_json
 @click.pass_obj
-def ls(home: str, /, *, no_probe: bool, as_json: bool) -> None:
-    """List the claimed names, who owns them and what waits for them.
+def ls(
+    home: str,
+    /,
+    device: str | None,
+    *,
+    every: bool,
+    no_probe: bool,
+    as_json: bool,
+) -> None:
+    """List the claimed names, who owns them and what waits for them; of DEVICE, those
+    it has.
 
     \b
       $ homi ls
+      $ homi ls mini                      # of another device, asked of it now
+      $ homi ls --all
       $ homi ls | awk -F'\\t' '$4 > 0'    # names that hold mail
       $ homi ls --json | jq -r 'select(.state == "silent").name'
     """
     root = paths.state_root(home)
-    try:
-        with Connection(root) as client:
-            listing = client.call(List(i=1), Listing)
-    except Absent:
-        listing = from_files(Mail(root))
-        output.note("no daemon runs: who owns a name is not known (homi start)")
+    if device is not None and every:
+        raise Usage("a device and --all exclude each other")
+    elsewhere = device not in (None, "self") and device != Mail(root).device
+    listing, rows = _gathered(root, device if elsewhere else None, every=every)
     seen = measure(listing, asked=not no_probe)
     if as_json:
         output.json_lines(seen.json_of(row) for row in listing.names)
         output.json_lines({"kind": "alias", **fields(row)} for row in listing.aliases)
+        output.json_lines({"kind": "mirror", **fields(row)} for row in listing.mirrors)
         output.json_lines(
             {"kind": "session", **seen.json_of_session(row)} for row in listing.sessions
         )
+        output.json_lines(far.as_json(rows))
     else:
-        _show(_rows(listing, seen))
+        _show([*_rows(listing, seen), *far.cells(rows)])
+    far.tell(rows)
+
+
+def _gathered(
+    root: Path, device: str | None, *, every: bool
+) -> tuple[Listing, list[FarRow]]:
+    """The names of this device with, if wanted, those of all others; or only those of
+    another one."""
+    nothing = Listing(device="", names=[])
+    wanted = device is not None or every
+    try:
+        with Connection(root) as client:
+            rows = far.ask(client, device) if wanted else []
+            here = nothing if device else client.call(List(i=1), Listing)
+    except Absent:
+        rows = far.from_files(root, device) if wanted else []
+        here = nothing if device else from_files(Mail(root))
+        what = "no other device is asked" if device else UNOWNED
+        output.note(f"no daemon runs: {what} (homi start)")
+    return here, rows
 
 
 def _show(rows: list[tuple[Cell, ...]]) -> None:
@@ -79,8 +119,11 @@ def from_files(mail: Mail, only: Sequence[str] | None = None) -> Listing:
     waits = mail.waiting(map(Name, names))
     rows = [_unowned(name, *waits[Name(name)], live) for name in names]
     loose = [session for session in live if session.address not in names]
-    aliases = aliases_from_files(mail) if only is None else []
-    return Listing(device="", names=rows, sessions=loose, aliases=aliases)
+    if only is not None:
+        return Listing(device="", names=rows, sessions=loose)
+    mirrors = [MirrorRow("", to) for to in neighbours.mirrored(mail.root)]
+    aliases = aliases_from_files(mail)
+    return Listing("", rows, loose, aliases, mirrors)
 
 
 def _unowned(name: str, pending: int, oldest: str, live: list[SessionRow]) -> NameRow:
@@ -98,6 +141,7 @@ def _rows(listing: Listing, seen: Measured) -> list[tuple[Cell, ...]]:
     """A row a name; then the live sessions that own none but can be written to."""
     rows = [_name(row, seen) for row in listing.names]
     rows += [_alias(row) for row in listing.aliases]
+    rows += [_mirror(row) for row in listing.mirrors]
     return rows + [
         _session(session, seen) for session in listing.sessions if session.address
     ]
@@ -116,6 +160,12 @@ def _alias(row: AliasRow) -> tuple[Cell, ...]:
     """The cells of a name that leads elsewhere."""
     note = f"leads to {row.to}" + (f"; {row.note}" if row.note else "")
     return (row.name, "", "alias", 0, "", "", "", "", note)
+
+
+def _mirror(row: MirrorRow) -> tuple[Cell, ...]:
+    """The cells of a name of another device."""
+    note = f"is {row.to}" + (f"; {row.note}" if row.note else "")
+    return (row.name or row.to, "", "mirror", 0, "", "", "", "", note)
 
 
 def _session(row: SessionRow, seen: Measured) -> tuple[Cell, ...]:

@@ -6,6 +6,8 @@ Owns nothing else; homi.mail reads.  homi-mailbox(5) has the files.
 from pathlib import Path
 
 from homi import mail
+from homi.address import Name
+from homi.cli.caller import own
 from homi.cli.output import note
 from homi.cli.progress import Progress
 
@@ -16,3 +18,11 @@ class Mail(mail.Mail):
     def __init__(self, root: Path) -> None:
         """Nothing is read yet.  A root others can reach is refused (78)."""
         super().__init__(root, note, Progress("reading mail into the index,"))
+
+    def place(self, text: str) -> Name:
+        """As of every mail; self is the caller's own name."""
+        return super().place(own(self.root, text))
+
+    def recipient(self, text: str) -> Name:
+        """As of every mail; self is the caller's own name."""
+        return super().recipient(own(self.root, text))

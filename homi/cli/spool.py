@@ -17,6 +17,7 @@ from homi.cli.mail import Mail
 from homi.cli.output import note
 from homi.cli.submission import (
     Plan,
+    addressed,
     announce,
     compose,
     deliver,
@@ -40,7 +41,8 @@ def send(plan: Plan) -> int:
     if plan.key:
         plan.sender = plan.sender or connect(root)[0].need_sender()
         # The form an address is looked up in: Ada and ada are one recipient.
-        plan.parts = (parse_name(plan.sender), str(parse_address(plan.to)))
+        to = parse_address(addressed(plan.to, plan.sender))
+        plan.parts = (parse_name(plan.sender), str(to))
         plan.id = ids.derived(*plan.parts, plan.key)
     path = str(paths.control_socket(root))
     if plan.lines:
@@ -90,8 +92,8 @@ class Tray:
         self._plan = plan
         self._root = paths.state_root(plan.home)
         mail, self._me = Mail(self._root), measure(self._root)
-        self._place = mail.recipient(plan.to)
         plain = Name(folded(plan.sender)) if plan.sender else self._me.need_sender()
+        self._place = mail.recipient(addressed(plan.to, plain))
         _may_sign(self._me, plain, mail.claimed())
         self._sender = plain
 

@@ -143,12 +143,19 @@ def read_text(plan: Plan) -> str:
 def compose(plan: Plan, sender: str) -> str:
     """msg as the daemon itself would encode it, so that its strict reader is quick."""
     fields = [
-        f'"id":{quote(plan.id)},"from":{quote(folded(sender))},"to":{quote(plan.to)}',
+        f'"id":{quote(plan.id)},"from":{quote(folded(sender))}',
+        f'"to":{quote(addressed(plan.to, sender))}',
         f'"text":{quote(plan.body or "")}',
     ]
     if plan.reply_to:
         fields.append(f'"kind":"reply","reply_to":{quote(plan.reply_to)}')
     return "{" + ",".join(fields) + "}"
+
+
+def addressed(to: str, sender: str) -> str:
+    """The address to write: self as its name is whoever writes, here or elsewhere."""
+    name, at, device = to.partition("@")
+    return f"{folded(sender)}{at}{device}" if folded(name) == "self" else to
 
 
 def folded(name: str) -> str:

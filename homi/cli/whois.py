@@ -9,7 +9,8 @@ import click
 
 from homi import paths
 from homi.address import BUILT_IN, Name, parse_address
-from homi.cli import options, output
+from homi.cli import far, options, output
+from homi.cli.caller import own
 from homi.cli.dossier import Box, Whois, gather, meant
 from homi.cli.ls import answered, from_files, status_of
 from homi.cli.mail import Mail
@@ -17,6 +18,7 @@ from homi.cli.measure import Measured, measure
 from homi.connection import Connection
 from homi.dial import Absent
 from homi.errors import StorageFailed
+from homi.mail import neighbours
 from homi.mail.places import Book
 from homi.render import Cell
 from homi.reports import Listing, NameRow, SessionRow
@@ -36,7 +38,10 @@ def whois(home: str, /, address: str, *, no_probe: bool, as_json: bool) -> None:
       $ homi whois --json gds-agent | jq -r .mailbox.pending
     """
     mail = Mail(paths.state_root(home))
-    wanted = parse_address(address)
+    wanted = parse_address(own(mail.root, address))
+    if wanted.device in neighbours.devices(mail.root):
+        far.whois(mail, wanted, as_json=as_json)
+        return
     book = _book(mail)
     name = meant(mail, wanted, book)
     claimed = name in BUILT_IN or name in book.claims

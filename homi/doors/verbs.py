@@ -6,6 +6,7 @@ homi-protocol(7) lists verbs, fields and answers.
 
 from homi.callers import Caller
 from homi.clock import Clock
+from homi.doors.abroad import Abroad
 from homi.doors.answers import Doer, Reply
 from homi.doors.hooks import Hooks
 from homi.doors.importing import Importing
@@ -32,6 +33,7 @@ class Verbs:
         self._posting = Posting(office, rights, clock)
         self._hooks = Hooks(office, rights)
         self._linking = Linking(lambda: office.links)
+        self._abroad = Abroad(lambda: office.neighbours)
         self.doers: dict[type[Request], Doer] = {
             Hello: _again,
             **self._posting.doers(),
@@ -42,6 +44,7 @@ class Verbs:
             **Queueing(office, rights).doers(),
             **Pruning(office, rights, clock).doers(),
             **self._linking.doers(),
+            **self._abroad.doers(),
             **Views(office, rights).doers(),
         }
 
@@ -50,6 +53,7 @@ class Verbs:
         self._posting.abandon()
         self._hooks.abandon()
         self._linking.abandon()
+        self._abroad.abandon()
 
 
 def _again(_request: Request, _reply: Reply) -> None:

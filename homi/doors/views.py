@@ -9,7 +9,7 @@ from collections import Counter
 
 from homi import __version__
 from homi.address import BUILT_IN, Name, parse_address
-from homi.claims import Alias, Claim
+from homi.claims import Alias, Claim, Mirror
 from homi.clock import rfc3339, stamp_of
 from homi.config import QUOTA_BYTES, QUOTA_PENDING
 from homi.doors.answers import Doer, Reply
@@ -24,6 +24,7 @@ from homi.reports import (
     LegRow,
     LegsReport,
     Listing,
+    MirrorRow,
     NameRow,
     SessionRow,
     StatusReport,
@@ -63,7 +64,11 @@ class Views:
             rows = [] if claim is None else [self._row(claim, office.notes())]
             found = office.sessions.by_address(wanted)
             loose = [] if rows else [session_row(session) for session in found]
-            reply(request.i, Listing(office.device, rows, loose, aliases))
+            mirrors = [
+                self._mirror(one) for one in office.names.mirrors.concerned(wanted)
+            ]
+            listing = Listing(office.device, rows, loose, aliases, mirrors)
+            reply(request.i, listing)
             return
         notes = office.notes()
         rows = [self._row(claim, notes) for claim in office.names.all()]
@@ -74,7 +79,9 @@ class Views:
             for pid, session in sorted(office.sessions.live.items())
             if pid not in owned and not self._named(session)
         ]
-        reply(request.i, Listing(office.device, rows, loose, self._aliases()))
+        mirrors = [self._mirror(one) for one in office.names.mirrors.all()]
+        listing = Listing(office.device, rows, loose, self._aliases(), mirrors)
+        reply(request.i, listing)
 
     def _aliases(self) -> list[AliasRow]:
         """Every alias, and the mailbox it leads to now."""
@@ -94,6 +101,16 @@ class Views:
         elif self._office.owners.taken(alias.name):
             note = f"a live session is called {alias.name}, and comes first"
         return AliasRow(alias.name, alias.to, place, note)
+
+    def _mirror(self, mirror: Mirror) -> MirrorRow:
+        """One mirror as it is listed now."""
+        office = self._office
+        if office.names.mirrors.withdrawn(mirror.device):
+            return MirrorRow("", mirror.to, f"the link to {mirror.device} is down")
+        name, note = office.names.mirrors.listing(mirror, office.owners.has)
+        if not note and (number := office.unbound(mirror.number)):
+            note = number
+        return MirrorRow(name or "", mirror.to, note)
 
     def _named(self, session: Session) -> bool:
         """Whether the session stands in the row of a claim."""

@@ -10,7 +10,7 @@ from typing import Protocol
 
 import msgspec
 
-from homi.address import Name
+from homi.address import Device, Name
 from homi.clock import parse_rfc3339
 from homi.envelope import (
     FINISHED,
@@ -59,7 +59,10 @@ def follow(standing: Standing, line: LedgerLine) -> None:
 
 
 def climbed(ended: Rung, later: Rung) -> Rung:
-    """The rung of a finished envelope behind a later line: it may rise, never end."""
+    """The rung of a finished envelope behind a later line: it may rise, and end only
+    where it had gone on to another device."""
+    if ended is Rung.RELAYED and later in FINISHED:
+        return later
     if ended in LADDER and later in LADDER:
         return max(ended, later, key=LADDER.index)
     return ended
@@ -75,6 +78,7 @@ class Item:
         "id",
         "kind",
         "length",
+        "link",
         "offset",
         "reason",
         "repeat",
@@ -108,6 +112,10 @@ class Item:
         self.reply_to = head.reply_to
         self.ttl_s = head.ttl_s  # seconds from at; None: it keeps
         self.device = via.device
+        # The linked device it came by, which may not be its sender's own.
+        self.link: Device | None = None
+        if via.door == "link":
+            self.link = Device(via.device or "")
         self.sender = f"{via.device or ''}/{head.from_}"  # the lane, with the mailbox
         self.via_repeat = via.repeat  # the sender may have sent it twice
         self.at = at  # RFC 3339

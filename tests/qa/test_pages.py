@@ -11,16 +11,27 @@ import click
 import msgspec
 import pytest
 
-from homi import config, envelope, errors, linked, reports, requests, settings
+from homi import (
+    config,
+    envelope,
+    errors,
+    far,
+    linked,
+    reports,
+    requests,
+    settings,
+)
 from homi.cli import main
 from homi.cli.config import Fact
 from homi.cli.dossier import Box, Last, Whois
+from homi.cli.far import FarWhois
 from homi.cli.importing import Count
 from homi.cli.shape import Shape
 from homi.cli.status import Seen
 from homi.legs.claude import ClaudeLeg
 from homi.legs.hook import HookLeg
 from homi.links import frames
+from homi.links.answering import Grant
 from homi.links.book import Peering
 from homi.links.state import LinkState
 from homi.mail import Message
@@ -189,6 +200,7 @@ def test_each_verb_and_field_of_the_protocol_is_described() -> None:
             assert marked(parts[tag], "Va") <= fields | {"after"}, tag
     rows = {*reports.NameRow.__struct_fields__, *reports.SessionRow.__struct_fields__}
     listing = set(reports.Listing.__struct_fields__)
+    listing |= set(reports.MirrorRow.__struct_fields__)
     rows |= set(reports.AliasRow.__struct_fields__)
     assert marked(parts["ls"], "Va") == rows | listing
     chosen = {"name", "pairs", "settings", *reports.SettingRow.__struct_fields__}
@@ -248,7 +260,7 @@ def test_each_field_of_a_link_is_described() -> None:
     states = section(page("homi-link.1"), "States")
     assert items(states, "Cm") == set(LinkState)
     kept = page("homi-mailbox.5").partition(".Pa links.json\nholds")[2]
-    kept = kept.partition(".Pa boot.json")[0]
+    kept = kept.partition(".Pa known.json")[0]
     assert marked(kept, "Va") == {"devices", *Peering.__struct_fields__}
 
 
@@ -258,6 +270,24 @@ def test_each_field_of_whois_is_described() -> None:
     assert items(text, "Va") == set(Whois.__struct_fields__)
     nested = {*Box.__struct_fields__, *Last.__struct_fields__}
     assert marked(text, "Va") == nested | set(Whois.__struct_fields__)
+
+
+def test_each_field_told_of_other_devices_is_described() -> None:
+    """By the daemon, by ls and by whois."""
+    text = page("homi-protocol.7")
+    for kind in (far.FarRow, far.FarName, far.Steps, far.Step, far.FarRung):
+        assert marked(text, "Va") >= set(kind.__struct_fields__), kind
+    listed = marked(page("homi-ls.1"), "Va")
+    assert listed >= {*far.FarName.__struct_fields__, "device", "asked", "at"}
+    title = "The fields of whois for an address on another device"
+    told = section(page("homi-ls.1"), title)
+    assert items(told, "Va") == set(FarWhois.__struct_fields__)
+
+
+def test_each_question_is_described_with_its_grant() -> None:
+    """What another device may ask is a closed list."""
+    text = section(page("homi-protocol.7"), "Questions")
+    assert marked(text, "Cm") >= {str(one) for one in Grant}
 
 
 def test_each_field_of_a_probe_is_described() -> None:

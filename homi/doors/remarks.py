@@ -1,0 +1,35 @@
+"""What a person should know of single names, as the doors met it.
+
+Owns the wording; what is listed and who owns what is decided elsewhere.  homi-ls(1).
+"""
+
+from homi.doors.front import Front
+from homi.doors.peer import PeerDoor
+from homi.names import Names
+from homi.owners import Owners
+from homi.sessions import Session
+
+
+def remarks(
+    peer: PeerDoor, front: Front, names: Names, owners: Owners
+) -> dict[str, str]:
+    """A remark by name; of a name with nothing to remark, none."""
+    notes = peer.fights | front.notes
+    for claim in names.all():
+        if number := peer.unbound.get(claim.number):
+            notes[claim.name] = number
+        for session in owners.unfit(claim.name):
+            if not claim.built_in:
+                notes.setdefault(
+                    claim.name,
+                    f"session {session.pid} has the name but cannot take mail"
+                    f" ({_unfit(session)})",
+                )
+    return notes
+
+
+def _unfit(session: Session) -> str:
+    """Why it cannot own the name it has, and what that means for other sessions."""
+    if session.can_own:
+        return "another folder; the name is listed twice, so sessions cannot send to it"
+    return "it takes no turns" if session.socket else "it has no socket"

@@ -1,0 +1,88 @@
+"""What is looked up in the files while the daemon runs, beside its loop.
+
+Owns the one thread for that and its bound; what is looked up is homi.mail's.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from homi.envelope import MessageId
+from homi.errors import HomiError, NotReached, Unavailable
+from homi.mail.mail import Mail
+from homi.mail.shared import rungs, steps
+
+log = logging.getLogger("homi.looking")
+
+WAITING = 16  # looks that may wait for the thread; a further one is told to come back
+
+Answer = msgspec.Struct | HomiError
+Reply = Callable[[Answer], None]
+Find = Callable[[Mail], msgspec.Struct]
+
+
+class Looking:
+    """The thread that reads.  All calls on the loop's thread."""
+
+    def __init__(self, root: Path) -> None:
+        """Nothing runs before the first look."""
+        self._root = root
+        self._pool = ThreadPoolExecutor(1, "looking")
+        self._waiting = 0
+
+    def rungs(self, key: str, ids: list[MessageId], reply: Reply) -> None:
+        """How far those of ids are that came by the link with that key."""
+        self._look(lambda mail: rungs(mail, key, ids), reply)
+
+    def steps(self, key: str, ids: list[MessageId], reply: Reply) -> None:
+        """What became of the first of ids, if it came by the link with that key."""
+        wanted = ids[0] if ids else MessageId("")
+        self._look(lambda mail: steps(mail, key, wanted), reply)
+
+    def stop(self) -> None:
+        """Look no more; who waits is not answered."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _look(self, find: Find, reply: Reply) -> None:
+        """Find it on the thread, reply on the loop."""
+        if self._waiting >= WAITING:
+            reply(NotReached("too many look at once", hint="ask again", reason="busy"))
+            return
+        self._waiting += 1
+        loop = asyncio.get_running_loop()
+        done = partial(self._found, loop, reply)
+        self._pool.submit(self._find, find).add_done_callback(done)
+
+    def _find(self, find: Find) -> Answer:
+        """What find finds in the mail as it is now."""
+        try:
+            with Mail(self._root, log.warning) as mail:
+                return find(mail)
+        except HomiError as error:
+            return error
+
+    def _found(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        reply: Reply,
+        future: "Future[Answer]",
+    ) -> None:
+        """Back to the loop; where the look had a bug it is told, and the link stays."""
+        if future.cancelled():
+            return
+        bug = future.exception()
+        if bug is not None:
+            log.error("a look failed", exc_info=bug)
+        answer = Unavailable("a bug of homi") if bug is not None else future.result()
+        with contextlib.suppress(RuntimeError):  # the daemon ended meanwhile
+            loop.call_soon_threadsafe(self._answer, reply, answer)
+
+    def _answer(self, reply: Reply, answer: Answer) -> None:
+        self._waiting -= 1
+        reply(answer)

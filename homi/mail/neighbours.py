@@ -1,0 +1,64 @@
+"""What the files tell of other devices: which are linked, and their names as told last.
+
+Reads links.json and known.json, with or without a daemon; a damaged one is as if it
+held nothing.  homi-mailbox(5) has the fields.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from homi.address import is_name
+from homi.far import FarName, FarRow
+from homi.links.known import Told
+
+
+def devices(root: Path) -> list[str]:
+    """The linked devices."""
+    found = _read(root / "links.json").get("devices")
+    return sorted(filter(is_name, found)) if isinstance(found, dict) else []
+
+
+def far(root: Path) -> list[FarRow]:
+    """Every linked device with its names, as they were told last."""
+    told = _read(root / "known.json").get("devices")
+    rows = told if isinstance(told, dict) else {}
+    return [_row(device, rows.get(device)) for device in devices(root)]
+
+
+def mirrored(root: Path) -> list[str]:
+    """The addresses of other devices that are listed here."""
+    found = _read(root / "names.json").get("mirrors")
+    return sorted(found) if isinstance(found, dict) else []
+
+
+def addresses(root: Path) -> Iterator[str]:
+    """Every name of every linked device, with the device."""
+    for row in far(root):
+        yield from (f"{one.name}@{row.device}" for one in row.names)
+        yield f"owner@{row.device}"
+
+
+def _row(device: str, raw: object) -> FarRow:
+    """What is known of one device."""
+    try:
+        told = msgspec.convert(raw or {}, Told)
+    except msgspec.ValidationError:
+        told = Told()
+    names = [
+        FarName(name, one.generation, one.live)
+        for name, one in sorted(told.names.items())
+        if is_name(name)
+    ]
+    return FarRow(device, "unknown", at=told.at, names=names)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """The object in a file; an empty one where there is none."""
+    try:
+        found = msgspec.json.decode(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
