@@ -4,6 +4,7 @@ import click
 
 from homi import paths
 from homi.cli import options, output
+from homi.cli.caller import own
 from homi.cli.ls import answered
 from homi.cli.mail import Mail
 from homi.connection import Connection
@@ -40,6 +41,7 @@ def legs(home: str, /, name: str | None, *, no_probe: bool, as_json: bool) -> No
       $ homi legs --json | jq -r 'select(.usable | not)'
     """
     root = paths.state_root(home)
+    name = None if name is None else own(root, name)
     try:
         with Connection(root) as client:
             report = client.call(Legs(i=1, name=name), LegsReport)

@@ -6,6 +6,7 @@ import click
 
 from homi import paths
 from homi.cli import options, output
+from homi.cli.caller import own
 from homi.cli.mail import Mail
 from homi.connection import Connection
 from homi.dial import Absent
@@ -34,6 +35,7 @@ def set_(home: str, /, name: str, pairs: tuple[str, ...], *, as_json: bool) -> N
       $ homi set gds-agent quiet=
     """
     root = paths.state_root(home)
+    name = own(root, name)
     try:
         with Connection(root) as client:
             chosen = client.call(Set(i=1, name=name, pairs=list(pairs)), Chosen)

@@ -9,7 +9,7 @@ import click
 
 from homi import paths
 from homi.cli import options
-from homi.cli.caller import connect
+from homi.cli.caller import connect, own
 from homi.cli.mail import Mail
 from homi.cli.rows import explained, pending, show_rows
 from homi.connection import Connection
@@ -45,7 +45,8 @@ def wait(
     me, client = connect(mail.root)
     if client is None:
         raise Absent("no daemon runs, so nothing can be waited for", hint="homi start")
-    ask = Wait(i=1, name=me.need("wait") if name is None else name, after=after or 0)
+    asked = me.need("wait") if name is None else own(mail.root, name)
+    ask = Wait(i=1, name=asked, after=after or 0)
     found, client = _wait(mail, client, ask, timeout)
     place = mail.place(found.name)
     rows = pending(mail, [place], frozenset(found.ids), after or 0)
