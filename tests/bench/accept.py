@@ -102,7 +102,8 @@ class Rounds:
         yield self._explained(late, many)
         label, goal = f"CPU a message, {many.label}", Goal(5, most=True)
         yield self._explained(self._compared(label, "server_cpu_us", goal), many)
-        yield from self._against_peers()
+        for one in self._against_peers():
+            yield self._explained(one, many)
 
     def _explained(self, one: Figure, case: Case) -> Figure:
         """The figure, with a profile of the load it is of where it missed."""

@@ -1,8 +1,9 @@
 """Where the time goes of what missed its goal: functions, threads, kernel.
 
 py-spy samples a process from outside where that is installed and allowed; without it
-a daemon under load profiles its own loop, which makes it slower.  The system's
-accounts say which thread spent how much, and how much of it in the kernel.
+a daemon profiles its own loop between two signals, which makes it slower.  Either way
+the start of the daemon is no part of it.  The system's accounts say which thread spent
+how much, and how much of it in the kernel.
 """
 
 import os
@@ -21,12 +22,13 @@ from typing import Self
 from tests.bench import kit
 from tests.bench.kit import Load
 from tests.bench.report import progress
-from tests.bench.setup import Machine, Setup, machine
-from tests.standin.place import Place, homi_command
+from tests.bench.setup import PATIENCE, Machine, Setup, machine
+from tests.standin.place import Place, homi_command, until
 
 SECONDS = 3.0  # of load
 RATE = 250  # samples a second
 SHOWN = 6
+PROFILE = "profile"  # of a daemon that profiles itself
 
 Warm = Callable[[Machine], None]
 Run = Callable[[Machine], Load]
@@ -38,16 +40,25 @@ def spy() -> str | None:
     return str(beside) if beside.exists() else shutil.which("py-spy")
 
 
+def wanted(folder: Path) -> dict[str, str]:
+    """What a daemon must be started with for a Sampler with that folder."""
+    return {} if spy() else {"HOMI_BENCH_PROFILE": str(folder / PROFILE)}
+
+
 class Sampler:
-    """Samples a process as long as its with block lasts; lines says what was seen."""
+    """Profiles a process as long as its with block lasts; lines says what was seen.
+
+    Without py-spy it must be a daemon that was started with what wanted() says.
+    """
 
     def __init__(self, pid: int, folder: Path) -> None:
         """Nothing is sampled yet."""
         self._pid = pid
+        self._own = folder / PROFILE
         self._target = folder / f"samples-{pid}"
         self._process: subprocess.Popen[bytes] | None = None
         self._begun = 0.0
-        self.lines: tuple[str, ...] = ("no profile: py-spy is not installed",)
+        self.lines: tuple[str, ...] = ()
 
     def __enter__(self) -> Self:
         """Begin."""
@@ -57,6 +68,9 @@ class Sampler:
             self._process = subprocess.Popen(
                 argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
             )
+        else:
+            self._own.unlink(missing_ok=True)
+            os.kill(self._pid, signal.SIGUSR2)
         self._begun = time.perf_counter()
         return self
 
@@ -68,6 +82,7 @@ class Sampler:
     ) -> None:
         """End; the file is written by then."""
         if self._process is None:
+            self.lines = _written(self._pid, self._own)
             return
         span = time.perf_counter() - self._begun
         self._process.send_signal(signal.SIGINT)
@@ -85,19 +100,25 @@ class Sampler:
 def load(setup: Setup, label: str, warm: Warm, run: Run, **env: str) -> tuple[str, ...]:
     """Where a fresh daemon's time goes under a load, to print below its figure."""
     progress(f"profile of {label}")
-    target = setup.folder / "profile"
-    target.unlink(missing_ok=True)
-    if not spy():
-        env["HOMI_BENCH_PROFILE"] = str(target)
-    with machine(setup.sizes, **env) as place:
+    with machine(setup.sizes, **wanted(setup.folder), **env) as place:
         warm(place)
         before = accounts(place.pid)
         with Sampler(place.pid, setup.folder) as sampler:
             seen = run(place)
         spent = _accounts_line(before, accounts(place.pid), place.pid, seen)
-        place.stop()
-    lines = tuple(_profiled(target)) if target.exists() else sampler.lines
-    return (spent, *lines)
+    return (spent, *sampler.lines)
+
+
+def start(setup: Setup, place: Machine) -> tuple[str, ...]:
+    """Where the time of a daemon's start goes; place is stopped before and after."""
+    progress("profile of a start")
+    own = setup.folder / PROFILE
+    own.unlink(missing_ok=True)
+    env = {"HOMI_BENCH_PROFILE": str(own), "HOMI_BENCH_PROFILE_START": "1"}
+    place.start(PATIENCE, **env)
+    lines = _written(place.pid, own)
+    place.stop(PATIENCE)
+    return lines
 
 
 def command(
@@ -150,6 +171,13 @@ def _sampled(path: Path, span: float) -> list[str]:
     total = sum(own.values()) or 1
     busy = f"py-spy: at work {100 * total / (span * RATE):.0f} % of {span:.1f} s; in"
     return [busy, *_shares(own)]
+
+
+def _written(pid: int, path: Path) -> tuple[str, ...]:
+    """End the profile that a daemon makes of its own loop; what it says."""
+    os.kill(pid, signal.SIGUSR2)
+    until(path.exists, "the daemon wrote its profile")
+    return tuple(_profiled(path))
 
 
 def _profiled(path: Path) -> list[str]:

@@ -17,7 +17,7 @@ from typing import Any, Self
 
 from tests.bench import profiles
 from tests.bench.report import Figure, Goal, progress
-from tests.bench.setup import HELLO, PATIENCE, Quiet, Setup
+from tests.bench.setup import HELLO, PATIENCE, Machine, Quiet, Setup
 from tests.standin import journals
 from tests.standin.place import until
 
@@ -94,9 +94,9 @@ def _offered(setup: Setup, *, sampled: bool) -> tuple[Figure, tuple[str, ...]]:
     """Stored, then offered to a session that is idle: the time between; a profile."""
     accepts, gaps = [], []
     senders = _senders(setup.sizes.turns)
-    with Quiet('device = "here"\n') as place:
+    with Machine('device = "here"\n') as place:
         journals.write_names(place.state, [NAME, *senders])
-        place.start(PATIENCE)
+        place.start(PATIENCE, **profiles.wanted(setup.folder))
         session = place.session(NAME, "--auto")
         with (
             Wire(place.state / "homi.sock") as wire,
@@ -126,12 +126,12 @@ def _offered(setup: Setup, *, sampled: bool) -> tuple[Figure, tuple[str, ...]]:
 
 
 def _sampler(
-    setup: Setup, place: Quiet, *, sampled: bool
+    setup: Setup, place: Machine, *, sampled: bool
 ) -> contextlib.AbstractContextManager[profiles.Sampler | None]:
     """What samples the daemon of place, or nothing."""
-    if not sampled or place.daemon is None:
+    if not sampled:
         return contextlib.nullcontext()
-    return profiles.Sampler(place.daemon.pid, setup.folder)
+    return profiles.Sampler(place.pid, setup.folder)
 
 
 def _idle(pid: int, registry: Path) -> None:
