@@ -149,6 +149,7 @@ class Daemon:
             doubtful=store.mailboxes() if store.unclean else (),
         )
         witness = ClaudeWitness(self._evidence, clock)
+        self._ends.callback(witness.close)
         self._hook_leg = HookLeg(witness)
         self._courier = Courier(
             store,

@@ -1,7 +1,7 @@
 """Tells when something moves in folders that are watched for a while.
 
-Owns one inotify descriptor, open only while a folder is watched.  A notice is a
-hint: whoever gets it looks for himself, and looks by a timer as well.
+Owns one inotify descriptor.  A notice is a hint: whoever gets it looks for himself,
+and looks by a timer as well.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ class Notices:
     the system has no inotify."""
 
     def __init__(self) -> None:
-        """Nothing is open before watch()."""
+        """Nothing is open before watch(), and nothing behind close()."""
         self._inotify: inotify.Inotify | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._folders: dict[int, str] = {}
@@ -44,14 +44,17 @@ class Notices:
                 return False
             number = self._inotify.add(folder, _MASK)
         except OSError:
-            self._close_unused()
             return False
         self._folders[number] = folder
         self._hints.setdefault(folder, []).append(hint)
         return True
 
     def unwatch(self, folder: str, hint: Hint) -> None:
-        """Call hint no more; the last one gives the descriptor back."""
+        """Call hint no more.
+
+        The descriptor stays for the next letter: to close one takes the kernel tens of
+        milliseconds, in which no mail would be accepted.
+        """
         hints = self._hints.get(folder, [])
         if hint in hints:
             hints.remove(hint)
@@ -61,22 +64,21 @@ class Notices:
                 del self._folders[number]
                 if self._inotify is not None:
                     self._inotify.remove(number)
-        self._close_unused()
+
+    def close(self) -> None:
+        """Tell nothing more, and give the descriptor back."""
+        if self._loop is not None and self._inotify is not None:
+            self._loop.remove_reader(self._inotify.fd)
+            self._inotify.close()
+        self._inotify = self._loop = None
+        self._folders.clear()
+        self._hints.clear()
 
     def _open(self) -> None:
         """Open the descriptor and put it into the running loop."""
         self._inotify = inotify.Inotify()
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(self._inotify.fd, self._readable)
-
-    def _close_unused(self) -> None:
-        """Give the descriptor back when no folder is watched."""
-        if self._hints or self._inotify is None or self._loop is None:
-            return
-        self._loop.remove_reader(self._inotify.fd)
-        self._inotify.close()
-        self._inotify = self._loop = None
-        self._folders.clear()
 
     def _readable(self) -> None:
         """Tell each hint of each thing that moved, once a batch."""

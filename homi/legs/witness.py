@@ -154,6 +154,12 @@ class ClaudeWitness:
             self._close(watch)
             self._learnt.pop(_kind(session), None)
 
+    def close(self) -> None:
+        """Look at nothing any more."""
+        for watch in list(self._open.values()):
+            self._close(watch)
+        self._notices.close()
+
     def proofs(self, session: Session) -> frozenset[Rung]:
         """What can be proven of letters to session, as far as it was learnt."""
         if self.doubt(session) is None:

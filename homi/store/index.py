@@ -137,8 +137,10 @@ class Index:
         """The messages that are all the query asks for; Usage (64): odd words."""
         clauses, values = asked(query)
         if query.text is not None:
-            clauses.append("mail.row IN (SELECT rowid FROM words WHERE words MATCH ?)")
-            values.append(words.match(query.text))
+            text = words.match(query.text)
+            few = query.limit is not None and self._is_common(text)
+            clauses.append(words.WALKED if few else words.LOOKED_UP)
+            values.append(text)
         order = "DESC" if query.newest else "ASC"
         one = query.names is not None and len(query.names) == 1
         by = f"mail.seq {order}" if one else f"mail.at {order}, mail.row {order}"
@@ -147,6 +149,12 @@ class Index:
             sql += f" LIMIT {max(0, query.limit)}"
         with words.usage():
             return self._entries(sql, *values)
+
+    def _is_common(self, text: str) -> bool:
+        """Whether the words are in so many messages that it matters."""
+        with words.usage():
+            found = self._rows(words.COUNTED, text, words.COMMON)
+        return len(found) == words.COMMON
 
     def replies(self, ids: Iterable[MessageId]) -> list[Entry]:
         """The messages that reply to one of ids, oldest first."""

@@ -16,6 +16,12 @@ from homi.store.database import BadQuery, Broken, Database
 from homi.store.rows import SELECT, Row
 
 STEP = 500  # messages a transaction takes
+COMMON = 5000  # messages with the words: from so many on a search takes its time
+COUNTED = "SELECT 1 FROM words WHERE words MATCH ? LIMIT ?"
+LOOKED_UP = "mail.row IN (SELECT rowid FROM words WHERE words MATCH ?)"
+# All rows of a common word would be fetched and sorted for a few of them: with the sign
+# messages are met in the order asked for, until there are enough with the word.
+WALKED = f"+{LOOKED_UP}"
 _OPERATORS = frozenset({"AND", "OR", "NOT", "(", ")"})
 _TOKEN = re.compile(r'"(?:[^"]|"")*"\*?|[()]|[^\s()"]+|"')
 

@@ -39,12 +39,13 @@ def test_each_change_in_a_watched_folder_is_told(tmp_path: Path) -> None:
         while "z" not in names:
             names.add(await next_name())
         notices.unwatch(str(tmp_path / "a"), told.put_nowait)
+        notices.close()
 
     asyncio.run(main())
 
 
-def test_the_descriptor_lives_as_long_as_somebody_watches(tmp_path: Path) -> None:
-    """Two watchers of one folder share it; the last gives it back."""
+def test_one_descriptor_serves_every_watch_until_the_close(tmp_path: Path) -> None:
+    """Two watchers of one folder share it, and so does who comes behind them."""
 
     async def main() -> None:
         before = descriptors()
@@ -58,8 +59,12 @@ def test_the_descriptor_lives_as_long_as_somebody_watches(tmp_path: Path) -> Non
         notices.unwatch(folder, first.append)
         assert descriptors() == before + 1
         notices.unwatch(folder, second.append)
-        assert descriptors() == before
         notices.unwatch(folder, second.append)
+        assert notices.watch(folder, first.append)
+        assert descriptors() == before + 1
+        notices.close()
+        assert descriptors() == before
+        notices.close()
 
     asyncio.run(main())
 
@@ -71,6 +76,7 @@ def test_a_folder_that_is_not_there_is_no_error(tmp_path: Path) -> None:
         before = descriptors()
         notices = Notices()
         assert not notices.watch(str(tmp_path / "none"), print)
+        notices.close()
         assert descriptors() == before
 
     asyncio.run(main())

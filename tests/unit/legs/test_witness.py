@@ -115,6 +115,7 @@ def run(config: Path, scene: Callable[[Bench], Awaitable[None]]) -> None:
         for ref, evidence in bench.told:
             bench.witness.forget(ref, evidence.id)
         await bench.witness.finish(bench.session)
+        bench.witness.close()
         assert len(os.listdir("/proc/self/fd")) == before
 
     asyncio.run(main())
@@ -550,6 +551,7 @@ def test_a_sink_that_calls_back_is_served(tmp_path: Path) -> None:
                 bench.witness.forget(ref, first)
                 bench.offer(second)
 
+        bench.witness.close()
         bench.witness = ClaudeWitness(take, bench.clock)
         bench.offer(first)
         bench.talk.taken(first)

@@ -13,6 +13,7 @@ import pytest
 from homi.address import Name
 from homi.envelope import Envelope, Kind, Msg, Reason, Rung, Via, Was, encode
 from homi.errors import StorageFailed, Usage
+from homi.store import words
 from homi.store.index import Entry, Index, Query
 from homi.store.loading import load
 from tests.unit.store.lines_kit import (
@@ -400,6 +401,25 @@ def test_words_find_their_messages(tmp_path: Path) -> None:
         add(tmp_path, letter(4, text="red again"))
         index.catch_up(text=True)
         assert seqs(index.search(Query(text="red", newest=True))) == [4, 1]
+
+
+def test_a_common_word_gives_the_newest_that_are_all_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Found in the order asked for, whichever way round."""
+    data = b"".join(letter(n, text=f"build {n % 3}") for n in range(1, 31))
+    write_mailbox(tmp_path, data)
+    forms = (((NAME,), 3, 0, True), ((NAME,), 4, 7, False), (None, 50, 0, True))
+    queries = [
+        Query(text=text, names=names, limit=limit, after=after, newest=newest)
+        for names, limit, after, newest in forms
+        for text in ("build", "build NOT 2", "1")
+    ]
+    with caught_up(tmp_path, text=True) as index:
+        usual = [seqs(index.search(query)) for query in queries]
+        assert usual[0] == [30, 29, 28]
+        monkeypatch.setattr(words, "COMMON", 5)
+        assert [seqs(index.search(query)) for query in queries] == usual
 
 
 @pytest.mark.parametrize("text", ["", "  ", '"open', "AND", "(red", "red OR", "* ("])
