@@ -36,7 +36,7 @@ def tags(
 
 def is_digest(head: Msg) -> bool:
     """Whether a message is one; nobody but a postmaster makes notices."""
-    return head.kind is Kind.NOTICE and head.tags[:1] == [MARK]
+    return head.tags[:1] == [MARK] and head.kind is Kind.NOTICE
 
 
 def read(seq: int, msg: Msg) -> Digest | None:

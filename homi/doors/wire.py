@@ -115,13 +115,14 @@ class LineProtocol(asyncio.Protocol):
             if len(data) > 1:
                 self._handler.line(data[:-1])
             return
-        lines = data.split(b"\n")
-        rest = lines.pop()
-        for line in lines:
-            if line and not self._closing:
-                self._handler.line(line)
-        if rest:
-            self._gather(rest)
+        # Found one by one: split() looks at each byte, find() at many at a time.
+        start = 0
+        while (end := data.find(b"\n", start)) >= 0:
+            if end > start and not self._closing:
+                self._handler.line(data[start:end])
+            start = end + 1
+        if start < len(data):
+            self._gather(data[start:])
 
     def _gather(self, data: bytes) -> None:
         """Keep a part of an unfinished line, within the bound."""

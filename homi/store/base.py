@@ -26,6 +26,9 @@ class Kept(Enum):
     FAILED = "failed"  # not known to be stored; the same id is safe
 
 
+_FAILED = Kept.FAILED  # of every new mail: asked of its class, a member costs more
+
+
 class Mail:
     """One envelope on its way into an inbox.  done is called once, on the loop."""
 
@@ -66,7 +69,7 @@ class Mail:
         self.tail = tail
         self.done = done
         self.barred = False  # answered if it is known, else FAILED: never stored
-        self.kept = Kept.FAILED
+        self.kept = _FAILED
         self.seq = 0  # set when STORED or KNOWN
         self.offset = 0  # of its line in inbox.jsonl
         self.length = 0  # of its line, line feed included

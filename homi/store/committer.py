@@ -153,11 +153,11 @@ class Committer:
                 continue
             for entry in group.entries:
                 entry.ok = True
-            known = group.known
+            known, stored = group.known, Kept.STORED
             for mail, line, key in zip(group.mails, lines, group.keys, strict=False):
                 mail.offset = at
                 mail.length = len(line)
-                mail.kept = Kept.STORED
+                mail.kept = stored
                 if known.setdefault(key, at) != at:
                     known.add(key, at)
                 at += len(line)

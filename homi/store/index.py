@@ -153,7 +153,7 @@ class Index:
     def _is_common(self, text: str) -> bool:
         """Whether the words are in so many messages that it matters."""
         with words.usage():
-            found = self._rows(words.COUNTED, text, words.COMMON)
+            found = self._rows(tuple[int], words.COUNTED, text, words.COMMON)
         return len(found) == words.COMMON
 
     def replies(self, ids: Iterable[MessageId]) -> list[Entry]:

@@ -29,6 +29,7 @@ from homi.envelope import (
 from homi.errors import NoInput, StorageFailed
 
 FINISHED_KEPT = 10_000  # ids a mailbox still answers for after they left pending
+_STORED = Rung.STORED  # of every new item: asked of its class, a member costs more
 HANDED_OVER = frozenset({Rung.OFFERED, Rung.TAKEN})
 
 ReadLine = Callable[[int, int], bytes]  # (offset, length) of the inbox -> its bytes
@@ -119,7 +120,7 @@ class Item:
         self.sender = f"{via.device or ''}/{head.from_}"  # the lane, with the mailbox
         self.via_repeat = via.repeat  # the sender may have sent it twice
         self.at = at  # RFC 3339
-        self.rung = Rung.STORED
+        self.rung = _STORED
         self.reason: Reason | None = None
         self.until: float | None = None  # wall seconds: no new try before
         self.session: SessionRef | None = None  # of the last hand-over
