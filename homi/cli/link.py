@@ -9,7 +9,7 @@ import click
 
 from homi import paths
 from homi.address import show
-from homi.cli import options, output, serve
+from homi.cli import admission, options, output, serve
 from homi.clock import parse_rfc3339
 from homi.connection import Connection
 from homi.dial import Absent
@@ -48,6 +48,10 @@ def link() -> None:
       $ homi link check mini
       $ homi link pause mini
     """
+
+
+for command in (admission.card, admission.admit, admission.expel):
+    link.add_command(command)
 
 
 @link.command()

@@ -30,6 +30,8 @@ MODULES = {
     "ls": "ls",
     "whois": "whois",
     "legs": "legs",
+    "pair": "pair",
+    "unpair": "pair",
     "link": "link",
     "send": "send",
     "inbox": "inbox",

@@ -3,10 +3,7 @@
 Owns the fields of a card and where this device finds them.  homi-link(1) lists them.
 """
 
-import os
 import platform
-import shutil
-import sys
 import sysconfig
 from pathlib import Path
 
@@ -14,8 +11,8 @@ import msgspec
 
 from homi import __version__
 from homi.connection import Connection
-from homi.errors import Unavailable
 from homi.links.identity import Identity
+from homi.pairing.program import program
 
 
 class Card(msgspec.Struct, frozen=True):
@@ -43,12 +40,3 @@ def own(root: Path) -> Card:
         python=platform.python_version(),
         platform=sysconfig.get_platform(),
     )
-
-
-def program() -> str:
-    """The absolute path of the homi that runs; Unavailable (69) where it has none."""
-    beside = os.path.join(os.path.dirname(sys.executable), "homi")
-    for path in (sys.argv[0], beside, shutil.which("homi") or ""):
-        if os.path.basename(path) == "homi" and os.access(path, os.X_OK):
-            return os.path.abspath(path)
-    raise Unavailable("this homi is no command that sshd could run", hint="--exe PATH")

@@ -5,7 +5,6 @@ user's config, agent and known_hosts stay ssh's affair.  homi-pair(1).
 """
 
 import contextlib
-import os
 import re
 import secrets
 import shlex
@@ -190,6 +189,6 @@ _FAILURES = (
 
 def _person() -> bool:
     """Whether somebody is there who can answer what ssh asks."""
-    if sys.stdin is None or sys.stderr is None or os.environ.get("SSH_ASKPASS"):
-        return bool(os.environ.get("SSH_ASKPASS"))
+    if sys.stdin is None or sys.stderr is None:
+        return False
     return sys.stdin.isatty() and sys.stderr.isatty()

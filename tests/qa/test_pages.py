@@ -36,6 +36,9 @@ from homi.links.book import Peering
 from homi.links.state import LinkState
 from homi.mail import Message
 from homi.mail.past import Exported
+from homi.pairing.admission import Admitted, Expelled
+from homi.pairing.card import Card
+from homi.pairing.pair import Step
 from homi.peers.probe import Probe
 from homi.store.pickup import Spooled
 from homi.store.refusals import Entry
@@ -46,6 +49,7 @@ PAGES = sorted(MAN.glob("*.[1-8]"))
 OF_VERB = {
     "hook": "homi-hook.1",
     "link": "homi-link.1",
+    **dict.fromkeys(("pair", "unpair"), "homi-pair.1"),
     **dict.fromkeys(("start", "stop", "run"), "homid.8"),
     **dict.fromkeys(("claim", "release", "alias", "set"), "homi-claim.1"),
     **dict.fromkeys(("ls", "status", "whois", "legs"), "homi-ls.1"),
@@ -262,6 +266,15 @@ def test_each_field_of_a_link_is_described() -> None:
     kept = page("homi-mailbox.5").partition(".Pa links.json\nholds")[2]
     kept = kept.partition(".Pa known.json")[0]
     assert marked(kept, "Va") == {"devices", *Peering.__struct_fields__}
+
+
+def test_each_field_of_a_pairing_is_described() -> None:
+    """Those of its steps, and of what either end does."""
+    text = section(page("homi-pair.1"), "The fields of a step")
+    assert items(text, "Va") == set(Step.__struct_fields__)
+    ends = section(page("homi-link.1"), "The fields of card, admit and expel")
+    fields = [set(kind.__struct_fields__) for kind in (Card, Admitted, Expelled)]
+    assert items(ends, "Va") == set().union(*fields)
 
 
 def test_each_field_of_whois_is_described() -> None:

@@ -112,7 +112,7 @@ class Sshd:
     def configure(self, *more: str, **env: str) -> None:
         """sshd_config anew, with further lines and variables for every session;
         the next connection reads it."""
-        shown = self.place.env(PATH="/usr/local/bin:/usr/bin:/bin", **env)
+        shown = self.place.env(**{"PATH": "/usr/local/bin:/usr/bin:/bin"} | env)
         kept = {
             key: value
             for key, value in shown.items()
@@ -150,6 +150,20 @@ class Sshd:
         for file in (self.host_key, self.host_key.with_suffix(".pub")):
             file.unlink()
         keygen(self.host_key)
+
+    def effective(self, user: str) -> dict[str, str]:
+        """The settings for user as sshd itself understands its config."""
+        sshd = _which("sshd")
+        assert sshd is not None
+        done = subprocess.run(
+            [sshd, "-T", "-f", self.config, "-C", f"user={user},host=x,addr=192.0.2.1"],
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=True,
+        )
+        pairs = (line.partition(" ") for line in done.stdout.splitlines())
+        return {key: value for key, _, value in pairs}
 
     # ---- the client's side ----
 
@@ -249,6 +263,8 @@ class Sshd:
         self.down()
         self.cut()
         self._hold.close()
+        # A command whose sshd went before it sees its input end, soon.
+        until(lambda: not self._orphans(), "the commands of ended sessions end")
         if self.log.exists():
             sys.stderr.write(self.log.read_text(errors="replace")[-4000:])
 
@@ -289,6 +305,15 @@ class Sshd:
             cwd="/",
             start_new_session=True,
         )
+
+    def _orphans(self) -> list[int]:
+        """Commands of links that outlive their session."""
+        found = []
+        for pid in self.place.left():
+            with contextlib.suppress(psutil.Error):
+                if "serve" in psutil.Process(pid).cmdline():
+                    found.append(pid)
+        return found
 
     def _tree(self) -> list[psutil.Process]:
         """The processes of every session: parents before children."""

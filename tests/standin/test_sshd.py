@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.standin import sshd
+from tests.standin.driver import ROOT
 from tests.standin.place import Place, until
 from tests.standin.sshd import Sshd
 
@@ -115,3 +116,18 @@ def test_a_cut_ends_and_a_stall_stops_a_session(
     assert "refused" in ssh(near, host, "true").stderr
     server.up()
     until(lambda: ssh(near, host, "true").returncode == 0, "it is up")
+
+
+def test_the_hardening_example_is_one_that_sshd_takes(
+    lab: tuple[Place, Place, Sshd],
+) -> None:
+    """For its user alone, and closed there."""
+    _, _, server = lab
+    example = ROOT / "contrib" / "ssh" / "sshd_config.d" / "homi.conf"
+    server.config.write_text(server.config.read_text() + example.read_text())
+    shown = {user: server.effective(user) for user in ("homi", "other")}
+    command = "/usr/local/bin/homi --home /var/lib/homi/state link serve --peer laptop"
+    assert shown["homi"]["forcecommand"] == command
+    assert shown["homi"]["disableforwarding"] == "yes"
+    assert shown["homi"]["permittty"] == "no"
+    assert shown["other"]["forcecommand"] == "none"
