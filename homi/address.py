@@ -17,6 +17,7 @@ Name = NewType("Name", str)
 Device = NewType("Device", str)
 
 OWNER = Name("owner")
+SELF = Device("self")  # this device, whatever it is called
 POSTMASTER = Name("postmaster")
 BUILT_IN = frozenset({OWNER, POSTMASTER})
 RESERVED = frozenset(
@@ -104,6 +105,16 @@ def nearest(text: str, known: Iterable[str]) -> str | None:
     """The known name closest to text, None when nothing is close."""
     found = difflib.get_close_matches(text.lower(), list(known), n=1, cutoff=0.6)
     return found[0] if found else None
+
+
+def spelled(text: str) -> str:
+    """A name as it is, and what is none as show() has it."""
+    return text if is_name(text) else show(text)
+
+
+def local(address: Address) -> Address:
+    """The same without a device that is this one by its general name."""
+    return Address(address.name) if address.device == SELF else address
 
 
 def show(text: str, limit: int = 80) -> str:

@@ -10,10 +10,10 @@ from typing import Self, TypeVar
 
 import msgspec
 
-from homi.dial import ANSWER_TIMEOUT, Dial, outcome
+from homi.dial import ANSWER_TIMEOUT, Absent, Dial, outcome
 from homi.envelope import encode
 from homi.errors import HomiError, VersionMismatch
-from homi.paths import control_socket
+from homi.paths import check_private, control_socket
 from homi.reports import Welcome
 from homi.requests import Request
 
@@ -26,7 +26,13 @@ class Connection:
 
     def __init__(self, root: Path) -> None:
         """Connect and say hello; dial.Absent (69) where no daemon runs."""
-        self._dial = Dial(str(control_socket(root)))
+        try:
+            self._dial = Dial(str(control_socket(root)))
+        except Absent:
+            # A daemon would not start over a root that is not private.
+            if root.is_dir():
+                check_private(root)
+            raise
         self.welcome = typed(self._dial.welcome, Welcome)
 
     def call(self, request: Request, answer: type[Answer]) -> Answer:

@@ -88,7 +88,9 @@ class Names:
         if claim is None:
             near = self.nearest(name)
             hint = f"did you mean {near}?" if near else "homi ls shows the names here"
-            raise NoSuchName(f"no name {grammar.show(name)} on this device", hint=hint)
+            raise NoSuchName(
+                f"no name {grammar.spelled(name)} on this device", hint=hint
+            )
         return claim
 
     def all(self) -> list[Claim]:

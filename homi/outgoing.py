@@ -9,7 +9,7 @@ from typing import TypedDict
 import msgspec
 
 from homi import ids
-from homi.address import parse_address, parse_name
+from homi.address import local, parse_address, parse_name
 from homi.envelope import Kind, MessageId, Msg, encode
 from homi.errors import BadMessage, Usage
 from homi.requests import Send
@@ -61,7 +61,7 @@ class Outgoing(msgspec.Struct, frozen=True):
 
     def _msg(self, sender: str) -> Msg:
         """What is stored, with the id that its key makes."""
-        to = str(parse_address(self.to))
+        to = str(local(parse_address(self.to)))
         return Msg(
             id=MessageId(ids.derived(sender, to, self.key) if self.key else self.id),
             from_=sender,

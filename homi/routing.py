@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 from homi.address import (
     BUILT_IN,
     MAX_NAME,
+    SELF,
     Address,
     Device,
     Name,
@@ -80,7 +81,7 @@ def check_alias(name: Name, to: Address, alias: Callable[[Name], str | None]) ->
 
 def check_device(address: Address, device: Device) -> None:
     """NoSuchDevice (68) for an address on any other device than this one."""
-    if address.device not in (None, device, "self"):
+    if address.device not in (None, device, SELF):
         raise NoSuchDevice(
             f"no device {address.device} is linked here",
             hint=f"this device is {device}",

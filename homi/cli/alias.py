@@ -16,8 +16,9 @@ COLUMNS = ("ALIAS", "LEADS TO", "MAILBOX", "NOTE")
 
 
 @click.group(invoke_without_command=True, subcommand_metavar="[VERB ...]")
+@options.as_json
 @click.pass_context
-def alias(ctx: click.Context) -> None:
+def alias(ctx: click.Context, /, *, as_json: bool) -> None:
     """Let a name lead to another address.
 
     \b
@@ -26,7 +27,9 @@ def alias(ctx: click.Context) -> None:
       $ homi alias rm reviewer
     """
     if ctx.invoked_subcommand is None:
-        ctx.invoke(ls)
+        ctx.invoke(ls, as_json=as_json)
+    elif as_json:
+        options.misplaced(ctx)
 
 
 @alias.command()

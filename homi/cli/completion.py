@@ -22,14 +22,17 @@ from homi.errors import HomiError, Usage
 from homi.ids import is_id, last_part
 from homi.mail import Mail, neighbours
 from homi.store.index import Index, Query
+from homi.store.refusals import entries
 
 SHELLS = ("bash", "zsh", "fish")
 PATIENCE = 0.1  # s for mail that is not indexed yet
 OFFERED = 200  # ids: nobody reads a longer list
 NAMES = frozenset({"address", "name", "names", "sender", "to"})
 DEVICES = frozenset({"device", "devices", "via"})
+ENTRIES = frozenset({"entry", "entry_ids"})  # of the quarantine
 IDS = frozenset({"message", "messages", "reply_to"})
 RUNGS = frozenset({"rung", "rungs"})
+COMPLETED = NAMES | DEVICES | ENTRIES | IDS | RUNGS
 
 
 @click.command()
@@ -66,7 +69,7 @@ def arm(command: click.Command) -> click.Command:
     """The command, with live names and ids for those of its arguments that take one;
     all others keep what click offers for them."""
     for param in command.params:
-        if param.type is click.STRING and param.name in NAMES | IDS | RUNGS | DEVICES:
+        if param.type is click.STRING and param.name in COMPLETED:
             param.type = _Live()
     for one in command.commands.values() if isinstance(command, click.Group) else ():
         arm(one)
@@ -93,6 +96,10 @@ class _Live(click.types.StringParamType):
             if "@" in start or not any(one.startswith(start) for one in names):
                 names += map(Name, neighbours.addresses(mail.root))
             return [CompletionItem(one) for one in names if one.startswith(start)]
+        if param.name in ENTRIES:
+            kept = (one.entry for one in entries(str(mail.root)))
+            found = (one for one in kept if one.id.startswith(start))
+            return [CompletionItem(o.id, help=o.reason) for o in islice(found, OFFERED)]
         with Index.open(mail.root) as index:
             return list(islice(_ids(index, start), OFFERED))
 

@@ -55,7 +55,7 @@ def config(home: str, /, key: str | None, *, as_json: bool) -> None:
     if as_json:
         output.json_lines(facts)
     else:
-        output.table(COLUMNS, [_cells(fact) for fact in facts])
+        output.table(COLUMNS, [_cells(fact) for fact in facts], last=True)
     if _older(paths.state_root(home), file):
         output.note(f"{file} was changed since the daemon read it (homi stop, start)")
 

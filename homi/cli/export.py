@@ -103,7 +103,7 @@ def _to_stdout(found: _Export, one: Form) -> None:
 
 def _to_file(path: Path, found: _Export, one: Form) -> None:
     """Write every message to a new file, which has its name once it is whole."""
-    if path.exists() or path.is_symlink():
+    if _stands(path):
         raise CannotCreate(f"{path} is there already", hint="homi overwrites nothing")
     hidden = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -126,6 +126,17 @@ def _to_file(path: Path, found: _Export, one: Form) -> None:
     finally:
         with contextlib.suppress(OSError):
             os.unlink(hidden)
+
+
+def _stands(path: Path) -> bool:
+    """Whether anything has that name; CannotCreate (73) where nothing could."""
+    try:
+        path.lstat()
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise CannotCreate(f"cannot create {path}: {error.strerror}") from error
+    return True
 
 
 def _joined(found: _Export, one: Form) -> Iterator[bytes]:

@@ -57,7 +57,7 @@ def common(command: Command) -> Command:
         click.option("--brief", is_flag=True, help="With the first line of each text."),
         click.option(
             "--limit",
-            type=options.number,
+            type=options.positive,
             metavar="N",
             help="The newest N, or behind --after the first N.",
         ),

@@ -13,6 +13,7 @@ from homi.address import show
 from homi.cli.fast import OPTIONS
 from homi.cli.submission import RUNGS
 from homi.clock import moment, rfc3339
+from homi.errors import Usage
 
 Command = Callable[..., Any]
 
@@ -44,6 +45,22 @@ def stamp(text: str) -> str:
         return rfc3339(moment(text, time.time()))
     except ValueError:
         raise click.BadParameter(f"{show(text)} is no time: {TIMES}") from None
+
+
+def misplaced(ctx: click.Context) -> None:
+    """Usage (64): an option stands before the verb it belongs behind."""
+    path = ctx.command_path.partition(" ")[2]
+    raise Usage(
+        f"an option stands before {ctx.invoked_subcommand}",
+        hint=f"homi {path} {ctx.invoked_subcommand} --help",
+    )
+
+
+def positive(text: str) -> int:
+    """text as a number of things to be shown: none would say nothing."""
+    if (found := number(text)) == 0:
+        raise click.BadParameter("0 would list nothing: 1 at least")
+    return found
 
 
 def number(text: str) -> int:

@@ -27,14 +27,14 @@ from homi.requests import Deed, Letter, Order
 
 AT_ONCE = 1_000  # letters in one request: far below the longest line
 DONE = {
-    Deed.HOLD: "held",
+    Deed.HOLD: "parked",
     Deed.RELEASE: "released",
     Deed.FLUSH: "flushed",
     Deed.REQUEUE: "requeued",
     Deed.DROP: "dropped",
 }
 NOT = {  # what an order did not have to do
-    Deed.HOLD: "held already",
+    Deed.HOLD: "parked already",
     Deed.RELEASE: "not held by a person",
     Deed.FLUSH: "not waiting for a time",
     Deed.REQUEUE: "given to no session yet",

@@ -78,16 +78,21 @@ def json_lines(values: Iterable[object]) -> None:
 
 
 def table(
-    columns: Sequence[str], rows: Sequence[Sequence[Cell]], *, empty: str = ""
+    columns: Sequence[str],
+    rows: Sequence[Sequence[Cell]],
+    *,
+    empty: str = "",
+    last: bool = False,
 ) -> None:
     """Aligned under a head on a terminal; elsewhere tabbed lines without one.
 
-    A person who would see a head and nothing under it is told empty instead.
+    A person who would see a head and nothing under it is told empty instead.  last:
+    the last column is whole, below its row where the terminal is too narrow.
     """
     if not terminal():
         if rows:
             line("\n".join(render.tabbed(row) for row in rows))
     elif rows:
-        load("homi.cli.screen", "draw", columns, rows)
+        load("homi.cli.screen", "draw_whole" if last else "draw", columns, rows)
     elif empty:
         note(empty)

@@ -3,8 +3,10 @@
 Owns the showing of entries, by the files; the daemon lets in and throws away.
 """
 
+import os
 from base64 import b64encode
 from collections.abc import Callable
+from pathlib import Path
 
 import click
 
@@ -25,8 +27,9 @@ COLUMNS = ("ID", "AGE", "REASON", "FROM", "TO", "BYTES")
 
 
 @click.group(invoke_without_command=True, subcommand_metavar="[VERB ...]")
+@options.as_json
 @click.pass_context
-def quarantine(ctx: click.Context) -> None:
+def quarantine(ctx: click.Context, /, *, as_json: bool) -> None:
     """Look at what was refused, let it in, or throw it away.
 
     \b
@@ -35,7 +38,9 @@ def quarantine(ctx: click.Context) -> None:
       $ homi quarantine release 3f9a
     """
     if ctx.invoked_subcommand is None:
-        ctx.invoke(ls)
+        ctx.invoke(ls, as_json=as_json)
+    elif as_json:
+        options.misplaced(ctx)
 
 
 @quarantine.command()
@@ -47,7 +52,7 @@ def ls(home: str, /, *, as_json: bool = False) -> None:
     \b
       $ homi quarantine ls
     """
-    root = paths.state_root(home)
+    root = _root(home)
     found = [kept.entry for kept in entries(str(root))]
     if as_json:
         for entry in found:
@@ -69,7 +74,7 @@ def show(home: str, /, entry: str, *, raw: bool, as_json: bool) -> None:
       $ homi quarantine show 3f9a
       $ homi quarantine show --raw 3f9a > piece
     """
-    kept = find(str(paths.state_root(home)), entry)
+    kept = find(str(_root(home)), entry)
     if raw:
         if not kept.data and kept.entry.bytes:
             raise NoInput(f"the {kept.entry.bytes} bytes of it were not kept")
@@ -81,10 +86,10 @@ def show(home: str, /, entry: str, *, raw: bool, as_json: bool) -> None:
 
 
 @quarantine.command()
-@click.argument("given", metavar="ID...", nargs=-1, required=True)
+@click.argument("entry_ids", metavar="ID...", nargs=-1, required=True)
 @options.as_json
 @click.pass_obj
-def release(home: str, /, given: tuple[str, ...], *, as_json: bool) -> int:
+def release(home: str, /, entry_ids: tuple[str, ...], *, as_json: bool) -> int:
     """Submit refused messages again, as they were.
 
     What is stored then leaves the quarantine.
@@ -92,25 +97,25 @@ def release(home: str, /, given: tuple[str, ...], *, as_json: bool) -> int:
     \b
       $ homi quarantine release 3f9a
     """
-    client, found = _found(home, given)
+    client, found = _found(home, entry_ids)
     request = Quarantine(i=1, do="release", ids=found)
     rows = client.call(request, Readmitted).rows
     return _tell(rows, lambda row: f"stored {row.message} to {row.to}", as_json=as_json)
 
 
 @quarantine.command()
-@click.argument("given", metavar="ID...", nargs=-1, required=True)
+@click.argument("entry_ids", metavar="ID...", nargs=-1, required=True)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @options.as_json
 @click.pass_obj
-def drop(home: str, /, given: tuple[str, ...], *, yes: bool, as_json: bool) -> int:
+def drop(home: str, /, entry_ids: tuple[str, ...], *, yes: bool, as_json: bool) -> int:
     """Throw entries away, for ever.
 
     \b
       $ homi quarantine drop 3f9a
       $ homi quarantine drop --yes 3f9a 77c0
     """
-    client, found = _found(home, given)
+    client, found = _found(home, entry_ids)
     if client.welcome.caller is not CallerClass.PERSON:
         raise NotAllowed("quarantine drop needs a person at a terminal")
     if not yes:
@@ -119,13 +124,19 @@ def drop(home: str, /, given: tuple[str, ...], *, yes: bool, as_json: bool) -> i
     return _tell(rows, lambda row: f"dropped {row.id}", as_json=as_json)
 
 
-def _found(home: str, given: tuple[str, ...]) -> tuple[Connection, list[str]]:
+def _found(home: str, entry_ids: tuple[str, ...]) -> tuple[Connection, list[str]]:
     """The daemon, and the whole id of each entry."""
-    root = paths.state_root(home)
+    root = _root(home)
     _, client = connect(root)
     if client is None:
         raise Absent("no daemon runs to decide it", hint="homi start")
-    return client, [find(str(root), one).entry.id for one in given]
+    return client, [find(str(root), one).entry.id for one in entry_ids]
+
+
+def _root(home: str) -> Path:
+    """The state root, private where it is there; else 78."""
+    root = paths.state_root(home)
+    return paths.check_private(root) if os.path.lexists(root) else root
 
 
 def _cells(entry: Entry) -> tuple[Cell, ...]:

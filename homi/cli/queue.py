@@ -69,10 +69,7 @@ def queue(
     """
     if ctx.invoked_subcommand is not None:
         if name is not None or shape or as_json:
-            verb = ctx.invoked_subcommand
-            raise Usage(
-                f"an option stands before {verb}", hint=f"homi queue {verb} --help"
-            )
+            options.misplaced(ctx)
         return
     mail = Mail(paths.state_root(ctx.obj))
     _, client = connect(mail.root)

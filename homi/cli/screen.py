@@ -16,10 +16,14 @@ from homi.cli import output
 from homi.render import Cell
 
 GAP = "  "  # between two columns
+BELOW = "    "  # before what stands below its row
 NARROW = 8  # places a column keeps at least when it gives way
 # What a person types or counts by stays whole; the rest is there to be looked at.
 WHOLE = frozenset(
-    ["AGE", "AT", "ID", "KEY", "NAME", "OLDEST", "OWNER", "PENDING", "RUNG", "STATE"]
+    [
+        *("AGE", "AT", "ID", "KEY", "NAME", "OLDEST"),
+        *("OWNER", "PENDING", "RUNG", "STATE", "VALUE"),
+    ]
 )
 COLOURED = frozenset({"STATE", "RUNG", "ANSWERS", "USABLE"})
 _BOLD, _DIM, _RED, _GREEN, _YELLOW = "1", "2", "31", "32", "33"
@@ -47,6 +51,32 @@ def draw(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> int:
     width = shutil.get_terminal_size().columns
     output.line(aligned(columns, rows, width, colour=colourful()))
     return 0
+
+
+def draw_whole(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> int:
+    """As draw(), but the last column is whole: where the table is too wide it stands
+    right behind its row, or below it; 0."""
+    width = shutil.get_terminal_size().columns
+    text = aligned(columns, rows, colour=colourful())
+    if max(map(cell_len, aligned(columns, rows).splitlines())) > width:
+        fronts = [row[:-1] for row in rows]
+        plain = aligned(columns[:-1], fronts, width).splitlines()
+        shown = aligned(columns[:-1], fronts, width, colour=colourful()).splitlines()
+        ends = [columns[-1], *(render.cell(row[-1]) for row in rows)]
+        text = "\n".join(
+            _behind(cell_len(bare), line, end, width)
+            for bare, line, end in zip(plain, shown, ends, strict=True)
+        )
+    output.line(text)
+    return 0
+
+
+def _behind(size: int, line: str, end: str, width: int) -> str:
+    """A line of so many places with its end, below it where there is no room."""
+    if not end:
+        return line
+    fits = size + len(GAP) + cell_len(end) <= width
+    return f"{line}{GAP}{end}" if fits else f"{line}\n{BELOW}{end}"
 
 
 def colourful() -> bool:

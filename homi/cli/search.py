@@ -3,18 +3,23 @@
 Changes nothing; shows text only where a person asked for it.
 """
 
+from itertools import chain
 from typing import Any
 
 import click
 
 from homi import paths
+from homi.address import Name, show
 from homi.cli import filters, options, output
+from homi.cli.caller import connect
 from homi.cli.filters import Chosen
 from homi.cli.mail import Mail
-from homi.cli.rows import show_rows
+from homi.cli.rows import explained, show_rows
 from homi.envelope import SHOWN, Rung
 from homi.errors import Usage
-from homi.mail import listed
+from homi.mail import Message, listed, spooled_message
+from homi.store.index import Query
+from homi.store.words import among
 
 FOUND = 100  # rows unless --limit says otherwise: a common word is in every message
 JOINTS = frozenset({"AND", "OR", "NOT", "(", ")"})
@@ -57,18 +62,27 @@ def search(
     wanted = Chosen(**chosen)
     if not words and not any(chosen.values()) and name is None:
         raise Usage("search needs words or an option", hint="homi search --help")
+    for word in words:
+        if word not in JOINTS and not any(map(str.isalnum, word)):
+            output.note(f"{show(word)} has no letter or digit: it finds no message")
     mail = Mail(paths.state_root(home))
+    _, client = connect(mail.root)
     place = None if name is None else (mail.place(name),)
     cut = wanted.limit is None
     if cut:
         wanted.limit = FOUND + 1
     found = list(mail.latest(wanted.query(mail, names=place, text=asked(words))))
-    if cut := cut and len(found) > FOUND:
-        del found[0]
+    waits = _waiting(mail, wanted, place, asked(words))
+    if cut := cut and len(found) + len(waits) > FOUND:
+        wanted.limit = FOUND
+    if wanted.limit is not None:
+        waits = waits[-wanted.limit :]
+        found = found[max(0, len(found) + len(waits) - wanted.limit) :]
     rows = (listed(one, brief=mail.brief(one, wanted.brief)) for one in found)
+    known = chain(explained(rows, client), waits)
     show_rows(
         mail,
-        rows,
+        known,
         as_json=as_json,
         named=True,
         brief=wanted.brief,
@@ -76,6 +90,38 @@ def search(
     )
     if cut:
         output.note(f"the newest {FOUND} of more; --limit N lists more")
+
+
+def _waiting(
+    mail: Mail, wanted: Chosen, place: tuple[Name, ...] | None, text: str | None
+) -> list[Message]:
+    """What of that waits in pickup/ for a daemon, oldest first."""
+    if wanted.rungs:
+        return []
+    query = wanted.query(mail, names=place)
+    found = [
+        (spooled_message(one, msg, brief=wanted.brief), msg.text)
+        for one, msg in mail.spooled()
+    ]
+    found = [(row, text_) for row, text_ in found if _is_of(row, query)]
+    if text is None:
+        return [row for row, _ in found]
+    hits = among([text_ for _, text_ in found], text)
+    return [row for at, (row, _) in enumerate(found) if at in hits]
+
+
+def _is_of(row: Message, query: Query) -> bool:
+    """Whether a message is what the options of a search say."""
+    to = row.to.partition("@")[0].lower()
+    return (
+        (query.names is None or to in query.names)
+        and query.sender in (None, row.from_)
+        and not query.device
+        and query.room in (None, to)
+        and query.thread in (None, row.thread)
+        and (query.since is None or row.at >= query.since)
+        and (query.before is None or row.at < query.before)
+    )
 
 
 def asked(words: tuple[str, ...]) -> str | None:

@@ -10,7 +10,7 @@ import time
 import msgspec
 
 from homi import ids, paths
-from homi.address import BUILT_IN, OWNER, Name, parse_address, parse_name
+from homi.address import BUILT_IN, OWNER, Name, local, parse_address, parse_name
 from homi.cli import lines
 from homi.cli.caller import Self, connect, measure
 from homi.cli.mail import Mail
@@ -41,8 +41,10 @@ def send(plan: Plan) -> int:
     if plan.key:
         plan.sender = plan.sender or connect(root)[0].need_sender()
         # The form an address is looked up in: Ada and ada are one recipient.
-        to = parse_address(addressed(plan.to, plan.sender))
-        plan.parts = (parse_name(plan.sender), str(to))
+        # It is also the form that is sent, so that the same key makes the same message.
+        plan.sender = parse_name(plan.sender)
+        plan.to = str(local(parse_address(addressed(plan.to, plan.sender))))
+        plan.parts = plan.sender, plan.to
         plan.id = ids.derived(*plan.parts, plan.key)
     path = str(paths.control_socket(root))
     if plan.lines:

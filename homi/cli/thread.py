@@ -4,13 +4,14 @@ Changes nothing; shows text only where a person asked for it.
 """
 
 import click
+import msgspec
 
 from homi import paths
 from homi.cli import options, output
 from homi.cli.caller import connect
 from homi.cli.mail import Mail
-from homi.cli.rows import sender, shown_ids
-from homi.mail import Branch, branches
+from homi.cli.rows import explained, sender, shown_ids
+from homi.mail import Branch, Message, branches
 from homi.render import Cell, fields
 
 COLUMNS = ("ID", "FROM", "NAME", "KIND", "RUNG", "AGE")
@@ -31,9 +32,11 @@ def thread(home: str, /, message: str, *, brief: bool, as_json: bool) -> None:
       $ homi thread --brief 7c10
     """
     mail = Mail(paths.state_root(home))
-    me, _ = connect(mail.root)
+    me, client = connect(mail.root)
     start = mail.need(message, me.name)[0].id
-    lines = branches(mail, start, brief=brief)
+    lines = list(branches(mail, start, brief=brief))
+    known = explained((x.message for x in lines if x.message), client)
+    lines = [x if x.message is None else _with(x, next(known)) for x in lines]
     if as_json:
         output.json_lines(map(_object, lines))
         return
@@ -42,6 +45,11 @@ def thread(home: str, /, message: str, *, brief: bool, as_json: bool) -> None:
     if not output.terminal():
         columns = ("DEPTH", *columns)
     output.table(columns, [_cells(line, shown[line.id], brief=brief) for line in lines])
+
+
+def _with(line: Branch, message: Message) -> Branch:
+    """The line with what is known of its message now."""
+    return msgspec.structs.replace(line, message=message)
 
 
 def _object(line: Branch) -> dict[str, object]:

@@ -68,6 +68,7 @@ def _show(mail: Mail, lives: list[tuple[str, Line]], told: list[Steps]) -> None:
             (*row, ids.SHAPE.sub(lambda one: shown[one[0]], str(last)))
             for *row, last in rows
         ],
+        last=True,
     )
 
 

@@ -11,7 +11,7 @@ import stat
 from functools import partial
 from pathlib import Path
 
-from homi.address import OWNER, RESERVED, is_name, show
+from homi.address import OWNER, RESERVED, is_name, show, spelled
 from homi.config import LINE_MAX_ALONE
 from homi.envelope import Kind, Msg, Via
 from homi.errors import BadMessage, HomiError, NoSuchName, NotReached, StorageFailed
@@ -131,7 +131,7 @@ class PickupDoor:
         own = free and spooled.session is not None and is_name(head.from_)
         if known or own or head.from_ == OWNER:
             return None
-        return NoSuchName(f"no name {show(head.from_)} on this device to send as")
+        return NoSuchName(f"no name {spelled(head.from_)} on this device to send as")
 
     def _settle(self, path: Path, head: Msg, result: Result) -> None:
         """The file goes when its message is stored, or refused for good."""

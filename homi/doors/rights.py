@@ -4,7 +4,7 @@ Owns the rights of one caller of the control socket; does nothing by itself.
 homi-address(7) says who may do what.
 """
 
-from homi.address import BUILT_IN, OWNER, Name, parse_address
+from homi.address import BUILT_IN, OWNER, Name, parse_address, spelled
 from homi.callers import Caller
 from homi.doors.office import Office
 from homi.envelope import Msg
@@ -82,6 +82,6 @@ class Rights:
                 hint="name a claimed name with --from",
             )
         return NoSuchName(
-            f"no name {sender[:64]!r} on this device to send as",
+            f"no name {spelled(sender)} on this device to send as",
             hint="homi claim it first, or name another with --from",
         )

@@ -48,6 +48,7 @@ class Mail(Places):
         self._told = told
         self._index: Index | None = None
         self._fresh: set[Name] = set()
+        self._said = False  # that the index is locked
         self._noted: set[Finding] = set()
 
     def __enter__(self) -> Self:
@@ -108,8 +109,15 @@ class Mail(Places):
         if self._index is None:
             self._index = Index.open(self.root)
         if fresh or text:
+            was = self._index.in_memory
             self._index.catch_up(fresh, text=text, told=self._told)
             self._fresh |= fresh
+            if self._index.in_memory and not was:
+                # What stood in the file before is read here once more.
+                self._index.catch_up(self._fresh, text=text, told=self._told)
+        if self._index.locked and not self._said:
+            self._said = True
+            self.note("another process keeps index.sqlite3 locked: the files are read")
         return self._index, fresh
 
     def entries(self, query: Query) -> Iterator[Entry]:
@@ -139,7 +147,15 @@ class Mail(Places):
 
     def line(self, entry: Entry) -> bytes:
         """The line of a message as it is stored; 74 where it is not there any more."""
-        return self.index([entry.name]).line(entry)
+        try:
+            return self.index([entry.name]).line(entry)
+        except StorageFailed:
+            # Its segment was closed, perhaps, since the index was asked.
+            self.refresh()
+            for now in self.index([entry.name]).find(entry.id, [entry.name], COPIES):
+                if now.seq == entry.seq and _place(now) != _place(entry):
+                    return self.index([entry.name]).line(now)
+            raise
 
     def brief(self, entry: Entry, wanted: bool = True) -> str | None:
         """The first line of its text, if wanted; noted where that cannot be read."""
@@ -215,6 +231,11 @@ class Mail(Places):
         if ids.is_id(text.lower()):
             return MessageId(text.lower())
         return self.need(text, None)[0].id
+
+
+def _place(entry: Entry) -> tuple[int, int]:
+    """Where its line stands."""
+    return entry.segment, entry.offset
 
 
 def starts(message: str, wanted: str) -> bool:

@@ -60,7 +60,7 @@ def listed(entry: Entry, *, brief: str | None = None) -> Message:
     )
 
 
-def spooled_message(found: Spooled, msg: Msg) -> Message:
+def spooled_message(found: Spooled, msg: Msg, *, brief: bool = False) -> Message:
     """What waits in pickup/, which no postmaster has judged."""
     return Message(
         name=msg.to,
@@ -75,6 +75,7 @@ def spooled_message(found: Spooled, msg: Msg) -> Message:
         thread=msg.thread,
         reply_to=msg.reply_to,
         bytes=len(found.msg),
+        brief=first_line(msg.text) if brief else None,
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from homi import config, paths
-from homi.address import BUILT_IN, Device, Name, is_name, parse_address
+from homi.address import BUILT_IN, SELF, Device, Name, is_name, parse_address
 from homi.envelope import Msg, decode_msg
 from homi.errors import StorageFailed
 from homi.routing import Facts, fronted_by, resolve
@@ -115,7 +115,7 @@ class Places:
         if text is None:
             return None, None
         name, device = parse_address(text)
-        return name, "" if device in (self.device, "self") else device
+        return name, "" if device in (self.device, SELF) else device
 
     def shown(self) -> Book:
         """As book(); where that cannot be read, as if it held nothing."""

@@ -11,12 +11,10 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from homi.errors import StorageFailed
-
 FILE = "index.sqlite3"
 VERSION = 1  # of tables and rows: another one is made anew
 _MINE = 0x686F6D69  # application_id
-_BUSY = 30_000  # ms to wait for another process: it commits many times a second
+_BUSY = 2_000  # ms to wait for another process: one of ours commits far more often
 _CACHE = 16 << 10  # KiB: inserts into seven sorted trees want their pages near
 
 _TABLES = """
@@ -56,6 +54,10 @@ class Broken(Exception):
 
 class Unwritable(Exception):
     """The disk is full, or the file may not be written."""
+
+
+class Locked(Unwritable):
+    """Another process keeps the file to itself."""
 
 
 class Moved(Exception):
@@ -179,9 +181,7 @@ def _meaning() -> Iterator[None]:
         if name.startswith(("SQLITE_IOERR", "SQLITE_PERM", "SQLITE_NOLFS")):
             raise Unwritable(name) from error
         if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-            raise StorageFailed(
-                "another process keeps the index to itself", hint="try again"
-            ) from error
+            raise Locked(name) from error
         text = str(error)
         if name == "SQLITE_ERROR" and text.startswith(("fts5: ", "unterminated")):
             raise BadQuery(text) from error

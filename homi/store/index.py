@@ -17,7 +17,7 @@ from homi.ids import halves, last_part
 from homi.store import words
 from homi.store.archive import in_archive, place, segments
 from homi.store.boxes import is_current, open_pair, read_box, read_row, typed
-from homi.store.database import Broken, Database, Moved, Unwritable, measure
+from homi.store.database import Broken, Database, Locked, Moved, Unwritable, measure
 from homi.store.disk import Disk, RealDisk
 from homi.store.indexing import advance
 from homi.store.lines import Finding, Unreadable, read_line
@@ -50,6 +50,7 @@ class Index:
         """Use open()."""
         self.root = root
         self._disk = disk
+        self.locked = False  # another process keeps the file to itself
         self._worded = False  # the words were wanted, and are of another file, too
         self._db = self._opened(0)
 
@@ -251,7 +252,8 @@ class Index:
                 return Database(self.root, damaged)
             except Broken:
                 damaged, _ = measure(self.root)
-            except (Unwritable, OSError):
+            except (Unwritable, OSError) as why:
+                self.locked = isinstance(why, Locked)
                 break
         return Database(None)
 
@@ -269,6 +271,7 @@ class Index:
         written."""
         self._db.close()
         if isinstance(why, Unwritable):
+            self.locked = isinstance(why, Locked)
             self._db = Database(None)
         else:
             self._db = self._opened(self._db.inode if isinstance(why, Broken) else 0)

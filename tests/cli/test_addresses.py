@@ -103,7 +103,8 @@ def line(
 def plain(said: Said) -> Said:
     """What was said without what another moment, or a repeat, may change."""
     out = re.sub(
-        r"\d{4}-\d\d-\d\dT\S+|[0-9a-f]{8}-\S+|\b(stored|held|released|already)\b|\(.*\)|:.*|\s",
+        r"\d{4}-\d\d-\d\dT\S+|[0-9a-f]{8}-\S+|\(.*\)|:.*|\s"
+        r"|\b(stored|held|parked|released|already)\b",
         "",
         said.out,
     )

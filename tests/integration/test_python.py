@@ -115,7 +115,7 @@ def test_a_key_makes_one_message_of_two_sends(place: Place) -> None:
     """The command line makes the same id of it."""
     with Client(place.state) as client:
         first = client.send("ada", "x", sender="svc", key="k")
-        again = client.send("ada", "x", sender="svc", key="k")
+        again = client.send("Ada@self", "x", sender="SVC", key="k")
     assert (again.id, again.duplicate) == (first.id, True)
     assert place.send("ada", "x", "--key", "k") == first.id
 

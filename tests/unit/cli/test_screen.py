@@ -92,3 +92,18 @@ def test_colour_is_for_those_who_want_it(
     for variable, value in environ.items():
         monkeypatch.setenv(variable, value)
     assert screen.colourful() is wanted
+
+
+def test_what_does_not_fit_of_a_last_column_stands_whole_below_its_row(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A path that is cut names nothing."""
+    monkeypatch.setenv("COLUMNS", "20")
+    monkeypatch.setenv("NO_COLOR", "1")
+    screen.draw_whole(("KEY", "ORIGIN"), [("a", "/x" * 20), ("b", "default")])
+    assert capfd.readouterr().out.splitlines() == [
+        "KEY  ORIGIN",
+        "a",
+        "    " + "/x" * 20,
+        "b  default",
+    ]

@@ -1,12 +1,17 @@
 """Which mailbox an address means, and which message an id means, by the files."""
 
 import json
+import sqlite3
 from pathlib import Path
 
 import pytest
 
+from homi.address import Name
 from homi.cli.mail import Mail
+from homi.connection import Connection
 from homi.errors import BadConfig, HomiError, NoInput, NoSuchName, StorageFailed, Usage
+from homi.store import database
+from homi.store.index import Query
 
 FIRST = "0199f3a2-61b4-7c7e-9d0e-aaaa00000001"
 SECOND = "0199f3a2-61b4-7c7e-9d0e-aaaa00000002"
@@ -141,3 +146,53 @@ def test_strange_folders_are_no_mailboxes(mail: Mail) -> None:
     (mail.root / "mail" / "Not A Name").mkdir()
     (mail.root / "mail" / ".hidden").mkdir()
     assert mail.mailboxes() == ["ada", "carl"]
+
+
+def test_a_line_whose_segment_is_closed_meanwhile_is_found_where_it_went(
+    mail: Mail,
+) -> None:
+    """A reader that listed before and reads behind it sees no error."""
+    (entry,) = mail.find(FIRST)
+    folder = mail.root / "mail" / "ada"
+    (folder / "archive").mkdir()
+    before = mail.line(entry)
+    (folder / "inbox.jsonl").rename(folder / f"archive/inbox.{2:016}.jsonl")
+    (folder / f"archive/ledger.{2:016}.jsonl").touch()
+    assert mail.line(entry) == before
+    (folder / f"archive/inbox.{2:016}.jsonl").unlink()
+    with pytest.raises(StorageFailed):
+        mail.line(entry)
+
+
+def test_an_index_that_another_process_locks_is_not_waited_for(
+    mail: Mail, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The files are read instead, all of them, and that is said once."""
+    monkeypatch.setattr(database, "_BUSY", 1)
+    mail.index([Name("ada")])
+    assert capsys.readouterr().err == ""
+    lock = sqlite3.connect(mail.root / "index.sqlite3", isolation_level=None)
+    lock.execute("BEGIN IMMEDIATE")
+    write(mail.root, "eve", "0199f3a2-81b4-7c7e-9d0e-cccc00000004")
+    try:
+        found = list(mail.entries(Query(text="text")))
+        assert sorted(entry.name for entry in found) == ["ada", "ada", "carl", "eve"]
+        assert len(mail.find(FIRST)) == 1
+    finally:
+        lock.close()
+    assert capsys.readouterr().err.count("locked") == 1
+
+
+def test_a_root_that_others_can_reach_is_told_instead_of_a_missing_daemon(
+    tmp_path: Path,
+) -> None:
+    """No daemon would start over it."""
+    (tmp_path / "s").mkdir(mode=0o755)
+    with pytest.raises(BadConfig) as caught:
+        Connection(tmp_path / "s")
+    assert "0755" in caught.value.text
+    assert caught.value.hint.startswith("chmod 700")
+    (tmp_path / "s").chmod(0o700)
+    with pytest.raises(HomiError) as caught_:
+        Connection(tmp_path / "s")
+    assert "homi start" in caught_.value.hint
