@@ -10,14 +10,14 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from homi.address import Name
+from homi.address import Name, is_name
 from homi.envelope import encode
 from homi.store import oldids
 from homi.store.archive import Segment, in_archive, segments
 from homi.store.database import Broken, Database
 from homi.store.disk import READ, Disk, read_all
 from homi.store.reading import INBOX, LEDGER
-from homi.store.rows import Box, Closed, Mark, Row
+from homi.store.rows import Box, Closed, Entry, Mark, Row
 
 Values = TypeVar("Values")
 
@@ -119,6 +119,13 @@ def typed(values: object, kind: type[Values]) -> Values:
         return msgspec.convert(values, kind)
     except (ValueError, TypeError) as error:
         raise Broken("a value") from error
+
+
+def read_entries(rows: list[tuple[object, ...]]) -> list[Entry]:
+    """Rows with the name of their mailbox in front; Broken where one is not ours."""
+    if not all(isinstance(name, str) and is_name(name) for name, *_ in rows):
+        raise Broken("a name")
+    return [read_row(tuple(values)).entry(Name(str(name))) for name, *values in rows]
 
 
 def write_box(db: Database, box: Box) -> None:

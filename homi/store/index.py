@@ -8,7 +8,7 @@ homi-mailbox(5) says when it is believed.
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 
 from homi.address import Name, is_name
 from homi.envelope import MessageId
@@ -16,7 +16,13 @@ from homi.errors import StorageFailed
 from homi.ids import halves, last_part
 from homi.store import words
 from homi.store.archive import in_archive, place, segments
-from homi.store.boxes import is_current, open_pair, read_box, read_row, typed
+from homi.store.boxes import (
+    is_current,
+    open_pair,
+    read_box,
+    read_entries,
+    typed,
+)
 from homi.store.database import Broken, Database, Locked, Moved, Unwritable, measure
 from homi.store.disk import Disk, RealDisk
 from homi.store.indexing import advance
@@ -285,7 +291,7 @@ class Index:
 
     def _entries(self, sql: str, *values: object) -> list[Entry]:
         """The messages of a question, each row with its mailbox's name in front."""
-        return self._asked(lambda: _read(self._db.all(sql, *values)))
+        return self._asked(lambda: read_entries(self._db.all(sql, *values)))
 
     def _asked(self, question: Callable[[], Result]) -> Result:
         """An answer, of another file where this one gives none or nonsense."""
@@ -343,10 +349,3 @@ class Index:
             return words.text_of(self.line(row.entry(name)))
         except StorageFailed:
             return ""
-
-
-def _read(rows: list[tuple[Any, ...]]) -> list[Entry]:
-    """Rows with the name of their mailbox in front; Broken where one is not ours."""
-    if not all(is_name(name) for name, *_ in rows):
-        raise Broken("a name")
-    return [read_row(tuple(values)).entry(Name(name)) for name, *values in rows]
