@@ -121,7 +121,7 @@ def typed(values: object, kind: type[Values]) -> Values:
         raise Broken("a value") from error
 
 
-def read_entries(rows: list[tuple[object, ...]]) -> list[Entry]:
+def entries_of(rows: list[tuple[object, ...]]) -> list[Entry]:
     """Rows with the name of their mailbox in front; Broken where one is not ours."""
     if not all(isinstance(name, str) and is_name(name) for name, *_ in rows):
         raise Broken("a name")

@@ -17,10 +17,10 @@ from homi.ids import halves, last_part
 from homi.store import words
 from homi.store.archive import in_archive, place, segments
 from homi.store.boxes import (
+    entries_of,
     is_current,
     open_pair,
     read_box,
-    read_entries,
     typed,
 )
 from homi.store.database import Broken, Database, Locked, Moved, Unwritable, measure
@@ -92,7 +92,6 @@ class Index:
         name are synced, and no further than there.
         """
         wanted = self.names() if names is None else sorted(set(names))
-
         self._worded = self._worded or text
 
         def work() -> None:
@@ -291,7 +290,7 @@ class Index:
 
     def _entries(self, sql: str, *values: object) -> list[Entry]:
         """The messages of a question, each row with its mailbox's name in front."""
-        return self._asked(lambda: read_entries(self._db.all(sql, *values)))
+        return self._asked(lambda: entries_of(self._db.all(sql, *values)))
 
     def _asked(self, question: Callable[[], Result]) -> Result:
         """An answer, of another file where this one gives none or nonsense."""
