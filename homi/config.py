@@ -26,6 +26,10 @@ LINE_MAX_ALONE = 32 << 20  # while one connection holds one such line
 MSG_DEPTH = 32  # nesting of msg: deeper JSON is an attack on the parser
 QUOTA_PENDING = 10_000  # envelopes a mailbox: a runaway sender fills one mailbox only
 QUOTA_BYTES = 256 << 20
+# An out queue keeps what a whole device is sent while it is away, for days.
+QUEUE_PENDING = 200_000
+QUEUE_BYTES = 1 << 30
+HOPS_MAX = 8  # devices a message may go over: more is a loop or a mistake
 PEER_DEADLINE = 30.0  # s for a first whole line, as the client itself allows
 PEER_SETTLE = 4.0  # s: the client gives a send up at 5.1
 PEER_CONNECTIONS = 256
@@ -50,6 +54,9 @@ CHECKPOINT_IDLE = 1.0  # s without a batch, then the folder alone shall be every
 BOUNDS: tuple[tuple[str, int | float, str], ...] = (
     ("quota_pending", QUOTA_PENDING, "messages a name"),
     ("quota_bytes", QUOTA_BYTES, "bytes a name"),
+    ("queue_pending", QUEUE_PENDING, "messages a device"),
+    ("queue_bytes", QUEUE_BYTES, "bytes a device"),
+    ("hops", HOPS_MAX, "devices"),
     ("text_chars", MAX_TEXT_CHARS, "characters a message"),
     ("text_bytes", MAX_TEXT_BYTES, "bytes a message"),
     ("line_bytes", LINE_MAX, "bytes a request"),

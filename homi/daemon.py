@@ -51,6 +51,7 @@ from homi.postmaster import Postmaster
 from homi.sessions import Session, Sessions
 from homi.store.disk import RealDisk
 from homi.store.mailbox import Item
+from homi.store.places import device_of
 from homi.store.quarantine import Quarantine
 from homi.store.state import StateFile
 from homi.store.store import DiskStore
@@ -177,6 +178,7 @@ class Daemon:
             KnownNames.file(root, disk),
             clock,
         )
+        owners.devices = self._linkage.links.devices
         self._office = Office(
             os.fspath(root), settings, store, names, owners, sessions, postmaster
         )
@@ -283,7 +285,7 @@ class Daemon:
 
     def _tell(self, item: Item, place: Name, step: str, text: str) -> None:
         """A notice to the sender of item."""
-        self._postmaster.tell(item.from_, item.id, item.kind, f"{place}/{step}", text)
+        self._postmaster.tell(item.address, item.id, item.kind, f"{place}/{step}", text)
 
     def _brief(
         self, names: list[Name], session: Session, ready: Callable[[str], None]
@@ -296,7 +298,8 @@ class Daemon:
 
     def _moved(self, name: Name, line: LedgerLine) -> None:
         """A line somebody else than the courier recorded."""
-        self._courier.recorded(name, line)
+        if device_of(name) is None:  # what is in an out queue is no courier's
+            self._courier.recorded(name, line)
         self._talk.recorded(name, line)
         self._office.watchers.moved(name)
 

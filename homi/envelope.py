@@ -157,13 +157,15 @@ class Via(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fals
     """What the accepting device measured about the sender; never what it was told."""
 
     door: str  # peer | control | pickup | link | wake | homi | import
-    device: str | None = None
+    device: str | None = None  # the sender's own
     uid: int | None = None
     pid: int | None = None
     session: str | None = None  # the client's session id
     session_name: str | None = None  # as the session writes it, before folding
     verified: bool = False
     claimed_from: str | None = None
+    key: str | None = None  # of the link it came by: SHA256:…
+    relay: str | None = None  # the device that handed it over, if not the sender's own
     repeat: bool = False  # likely a second try of the line stored before it
     was: Was | None = None  # imported
 
@@ -211,7 +213,7 @@ def origin(via: Via) -> str:
     if via.door == "import":
         return via.door  # whatever device the file names
     if via.device is not None:
-        return f"link:{via.device}"
+        return f"link:{via.key or via.device}"
     if via.session is not None and via.verified:
         return f"session:{via.session}"
     if via.door in ("wake", "homi"):

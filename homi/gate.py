@@ -4,19 +4,21 @@ Owns admission; asks nothing and changes nothing: every fact is an argument.
 homi-protocol(7) lists the refusals.
 """
 
-from homi.config import QUOTA_BYTES, QUOTA_PENDING
-from homi.envelope import AGENT_KINDS, Msg
+from homi.address import is_name, show
+from homi.config import QUEUE_BYTES, QUEUE_PENDING, QUOTA_BYTES, QUOTA_PENDING
+from homi.envelope import AGENT_KINDS, Kind, Msg
 from homi.errors import BadMessage, HomiError, NotReached, StorageFailed
 
-# Doors that speak for a postmaster, not for an agent or a person.
-POSTMASTER_DOORS = frozenset({"homi", "wake"})
-# What comes by it was written before, by whomever.
-HISTORY = "import"
+HISTORY = "import"  # what comes by it was written before, by whomever
+# Doors that do not speak for an agent or a person.
+FREE_DOORS = frozenset({"homi", "wake", HISTORY})
+# What a postmaster sends back; there is no answer to it.
+RETURNED = frozenset({Kind.BOUNCE, Kind.NOTICE})
 
 
 def kind_refused(msg: Msg, door: str) -> HomiError | None:
     """Why this door may not submit this kind of message; None when it may."""
-    if door in POSTMASTER_DOORS or door == HISTORY:
+    if door in FREE_DOORS:
         return None
     if msg.kind not in AGENT_KINDS:
         return BadMessage(
@@ -26,6 +28,27 @@ def kind_refused(msg: Msg, door: str) -> HomiError | None:
         )
     if msg.auto:
         return BadMessage("auto is set by a postmaster only", reason="policy")
+    return None
+
+
+def link_refused(msg: Msg, device: str | None, *, ours: bool) -> HomiError | None:
+    """Why another device may not submit this; None when it may.
+
+    ours: what it replies to was sent from here to that device.
+    """
+    if device is None or not is_name(device):
+        return BadMessage("the sender's device is not told", reason="policy")
+    if not is_name(msg.from_):
+        return BadMessage(f"{show(msg.from_)} is not a name", reason="policy")
+    if msg.kind in RETURNED:
+        if ours:
+            return None
+        return BadMessage(
+            f"a {msg.kind} from {device} about no message that was sent to it",
+            reason="policy",
+        )
+    if msg.kind not in AGENT_KINDS or msg.auto:
+        return kind_refused(msg, "")
     return None
 
 
@@ -41,17 +64,27 @@ def too_long(length: int, limit: int) -> HomiError | None:
 
 
 def no_room(
-    pending: int, pending_bytes: int, length: int, free: int, reserve: int
+    pending: int,
+    pending_bytes: int,
+    length: int,
+    free: int,
+    reserve: int,
+    device: str | None = None,
 ) -> HomiError | None:
-    """Why a mailbox with so much pending takes no more on so full a disk."""
-    if pending >= QUOTA_PENDING:
+    """Why a mailbox with so much pending takes no more on so full a disk; or the out
+    queue for device."""
+    if device is not None:
+        full = _queue_full(pending, pending_bytes + length, device)
+        if full is not None:
+            return full
+    elif pending >= QUOTA_PENDING:
         return NotReached(
             f"the mailbox holds {pending} pending envelopes, the limit is"
             f" {QUOTA_PENDING}",
             hint="its owner must read or ack some (homi queue)",
             reason="quota",
         )
-    if pending_bytes + length > QUOTA_BYTES:
+    elif pending_bytes + length > QUOTA_BYTES:
         return NotReached(
             f"the mailbox holds {pending_bytes} pending bytes, the limit is"
             f" {QUOTA_BYTES}",
@@ -65,6 +98,20 @@ def no_room(
             reason="quota",
         )
     return None
+
+
+def _queue_full(pending: int, size: int, device: str) -> HomiError | None:
+    """Why an out queue with so much pending takes no more."""
+    if pending < QUEUE_PENDING and size <= QUEUE_BYTES:
+        return None
+    what, limit = f"{pending + 1} messages", f"{QUEUE_PENDING}"
+    if pending < QUEUE_PENDING:
+        what, limit = f"{size} bytes", f"{QUEUE_BYTES}"
+    return NotReached(
+        f"the queue for the device {device} would hold {what}, the limit is {limit}",
+        hint=f"homi link check {device}, homi queue @{device}",
+        reason="quota",
+    )
 
 
 def store_closed(why: str) -> HomiError:

@@ -5,7 +5,7 @@ sessions, save who was first.  homi-address(7) states the rule.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from homi.address import Device, Name
 from homi.claims import Claim
@@ -29,6 +29,7 @@ class Owners:
         self._subscribers: list[Subscriber] = []
         self._taken: set[Name] = set()
         self._watchers: list[Callable[[Name], None]] = []
+        self.devices: Callable[[], Collection[Device]] = tuple  # linked here
         for claim in names.all():
             self._judge(claim.name)
         for alias in names.aliases.all():
@@ -100,6 +101,8 @@ class Owners:
             live=lambda name: bool(self._sessions.by_address(name)),
             alias=self._names.aliases.leads_to,
             known=self._known,
+            devices=lambda: self.devices(),
+            mirror=self._names.mirrors.leads_to,
         )
 
     def _known(self) -> list[str]:

@@ -9,12 +9,14 @@ from collections.abc import Callable
 from functools import partial
 
 import msgspec
+from msgspec.structs import replace
 
-from homi import gate, ids
+from homi import gate
 from homi.address import (
-    OWNER,
     POSTMASTER,
+    Device,
     Name,
+    is_name,
     parse_address,
     show,
 )
@@ -22,22 +24,25 @@ from homi.clock import Clock, rfc3339
 from homi.config import Config
 from homi.digest import is_digest
 from homi.envelope import (
-    AGENT_KINDS,
     Kind,
     LedgerLine,
     MessageId,
     Msg,
+    Reason,
     Rung,
     Via,
     encode,
     origin,
 )
 from homi.errors import BadMessage, HomiError
+from homi.hops import is_loop, onward
 from homi.names import Names
 from homi.owners import Owners
-from homi.routing import resolve
+from homi.returns import Returns
+from homi.routing import Place, resolve
 from homi.store.base import Kept, Mail, Store
-from homi.store.mailbox import Item
+from homi.store.mailbox import Item, Mailbox
+from homi.store.places import queue_of
 from homi.store.quarantine import Quarantine
 
 log = logging.getLogger("homi.postmaster")
@@ -46,11 +51,12 @@ log = logging.getLogger("homi.postmaster")
 class Stamp:
     """What a door measured about one connection, made ready for its postmarks."""
 
-    __slots__ = ("json", "origin", "set_aside", "via")
+    __slots__ = ("json", "linked", "origin", "set_aside", "via")
 
     def __init__(self, via: Via) -> None:
         """Encode once; every line of the connection carries the same bytes."""
         self.via = via
+        self.linked = via.door == "link"
         self.json = encode(via)
         self.origin = origin(via)
         self.set_aside = False  # its mail is in quarantine: not a second time
@@ -62,7 +68,7 @@ class Result(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     id: MessageId
     kept: bool
     rung: Rung = Rung.STORED
-    to: Name = POSTMASTER
+    to: str = POSTMASTER  # a mailbox here, or an address with its device
     seq: int = 0
     duplicate: bool = False
     error: HomiError | None = None
@@ -71,7 +77,7 @@ class Result(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 class Submission:
     """One message at a door.  done is called exactly once, on the loop."""
 
-    __slots__ = ("done", "head", "msg", "stamp", "to")
+    __slots__ = ("done", "head", "hops", "msg", "stamp", "to")
 
     def __init__(
         self,
@@ -80,13 +86,16 @@ class Submission:
         stamp: Stamp,
         to: str,
         done: Callable[[Result], None],
+        hops: tuple[str, ...] = (),
     ) -> None:
-        """head must be strict.parse_msg(msg); to is the address it is for."""
+        """head must be strict.parse_msg(msg); to is the address it is for; hops are
+        the devices it came over, the sender's own first."""
         self.head = head
         self.msg = msg
         self.stamp = stamp
         self.to = to
         self.done = done
+        self.hops = hops
 
 
 class Postmaster:
@@ -115,6 +124,8 @@ class Postmaster:
         self._ms = self._second = -1  # of the last postmark
         self._stem = self._at = b""  # its time, without and with milliseconds
         names.subscribe(lambda _name, _claim: self._places.clear())
+        back = Returns(store, names, self._facts, clock, self._write)
+        self.tell, self.remind, self.bounce = back.tell, back.remind, back.bounce
 
     def subscribe(self, hint: Callable[[Name, Item], None]) -> None:
         """Call hint with each newly stored envelope; losing a call costs time only."""
@@ -126,23 +137,37 @@ class Postmaster:
 
     def accept(self, sub: Submission) -> None:
         """Judge and commit; sub.done comes on the loop, now (refused) or later."""
-        try:
-            place = self._places.get(sub.to) or self._place(sub.to)
-        except HomiError as error:
-            self.refuse(sub, error)
-            return
-        stamp, head, store = sub.stamp, sub.head, self._store
-        parts = (self._now(), place.encode(), stamp.json, sub.msg)
-        tail = b'"at":"%b","to":"%b","via":%b,"msg":%b}\n' % parts
-        refusal = gate.kind_refused(head, stamp.via.door) or gate.too_long(
-            len(tail), store.largest_line()
-        )
+        stamp, head, store, hops = sub.stamp, sub.head, self._store, sub.hops
+        known = self._places.get(sub.to)
+        if known is not None:
+            to: str = known
+            place = known
+        else:
+            try:
+                found = self._place(sub.to)
+            except HomiError as error:
+                self.refuse(sub, error)
+                return
+            to, place = found.to, found.name
+            if not found.local:
+                hops = onward(hops, self._device)
+        came = b'"hops":%b,' % encode(hops) if hops else b""
+        parts = (self._now(), to.encode(), stamp.json, came, sub.msg)
+        tail = b'"at":"%b","to":"%b","via":%b,%b"msg":%b}\n' % parts
+        refusal = (
+            self._link_refused(sub)
+            if stamp.linked
+            else gate.kind_refused(head, stamp.via.door)
+        ) or gate.too_long(len(tail), store.largest_line())
         if refusal is not None:
             self.refuse(sub, refusal)
             return
         full = None if is_digest(head) else self._no_room(place, len(tail))
         done = partial(self._committed, sub, full)
+        if hops and is_loop(hops):
+            done = partial(self._loops, sub, full)
         mail = Mail(place, stamp.origin, head, stamp.via, sub.msg, tail, done)
+        mail.to = to
         # A full mailbox still answers for what it holds: a repeat is no new mail.
         mail.barred = full is not None
         store.submit(mail)
@@ -162,90 +187,51 @@ class Postmaster:
             )
         sub.done(Result(sub.head.id, kept=False, rung=Rung.REFUSED, error=error))
 
-    def tell(
-        self,
-        sender: str,
-        about: MessageId,
-        kind: Kind,
-        step: str,
-        text: str,
-        done: Callable[[Result], None] | None = None,
-    ) -> None:
-        """Tell a sender what became of its message; once per step, by the id.
-
-        System mail is never answered, so that no two postmasters talk for ever.
-        """
-        if kind not in AGENT_KINDS:
-            return
-        self._notice(self._reachable(sender), about, step, text, done)
-
-    def remind(self, name: Name, item: Item) -> None:
-        """Give the owner of name a letter that makes its model try again."""
-        text = (
-            f"The model failed while message {item.id} waited above. Please read what"
-            " is unread there and go on."
-        )
-        self._notice(name, item.id, f"{name}/model/{self._clock.wall():.0f}", text)
-
-    def _notice(
-        self,
-        to: Name,
-        about: MessageId,
-        step: str,
-        text: str,
-        done: Callable[[Result], None] | None = None,
-    ) -> None:
-        """Submit system mail; its id is made of what it is about."""
-        head = Msg(
-            id=MessageId(ids.derived("notice", self._device, about, step)),
-            from_=POSTMASTER,
-            to=to,
-            text=text,
-            kind=Kind.NOTICE,
-            reply_to=about,
-            auto=True,
-        )
-        self.accept(
-            Submission(
-                head,
-                encode(head),
-                Stamp(Via(door="homi", verified=True)),
-                to,
-                done or _ignore,
-            )
-        )
+    def _write(self, head: Msg, to: str, done: Callable[[bool], None]) -> None:
+        """Submit mail of the postmaster's own."""
+        stamp = Stamp(Via(door="homi", verified=True))
+        told = partial(_told, done)
+        self.accept(Submission(head, encode(head), stamp, to, told))
 
     def holds(self, head: Msg, msg: bytes) -> bool | None:
         """Whether the mailbox of head.to holds these very bytes under that id already,
         whoever brought them; None: it had something of that id and is done with it."""
         try:
-            found, place = resolve(parse_address(head.to), self._facts)
+            place = resolve(parse_address(head.to), self._facts)
         except HomiError:
             return False
-        if found == "unclaimed":
+        if place.kind == "unclaimed":
             return False
-        box = self._store.mailbox(place)
+        box = self._store.mailbox(place.name)
         item = box.find(head.id)
         if item is None:
             return None if box.seq_of(head.id) is not None else False
         return bytes(box.read(item).msg) == msg
 
-    def _reachable(self, sender: str) -> Name:
-        """The sender's own mailbox where it has one, else the postmaster's."""
-        claimed = sender == OWNER or self._names.get(Name(sender)) is not None
-        return Name(sender) if claimed else POSTMASTER
-
-    def _place(self, to: str) -> Name:
-        """The mailbox of an address; a live session's name is claimed by its mail."""
+    def _place(self, to: str) -> Place:
+        """Where an address leads; a live session's name is claimed by its mail."""
         address = parse_address(to)
-        found, name = resolve(address, self._facts)
-        if found == "unclaimed":
-            self._names.claim(name, None, self._clock.wall())
-            log.info("%s claimed by its first mail", name)
-        if name == address.name:
+        found = resolve(address, self._facts)
+        if found.kind == "unclaimed":
+            self._names.claim(found.name, None, self._clock.wall())
+            log.info("%s claimed by its first mail", found.name)
+        if found.name == address.name:
             # What an alias leads to may change with who lives.
-            self._places[to] = name
-        return name
+            self._places[to] = found.name
+        return found
+
+    def _link_refused(self, sub: Submission) -> HomiError | None:
+        """Why another device may not submit that."""
+        device, about = sub.stamp.via.device, sub.head.reply_to
+        box = self._sent_to(device) if about is not None else None
+        ours = box is not None and about is not None and box.seq_of(about) is not None
+        return gate.link_refused(sub.head, device, ours=ours)
+
+    def _sent_to(self, device: str | None) -> Mailbox | None:
+        """What was sent to a device, as far as it is one."""
+        if device is None or not is_name(device):
+            return None
+        return self._store.mailbox(queue_of(Device(device)))
 
     def _no_room(self, place: Name, length: int) -> HomiError | None:
         """Why place takes nothing of this length now; None when it does."""
@@ -257,6 +243,7 @@ class Postmaster:
             length,
             store.free_bytes(),
             self._reserve,
+            box.device,
         )
 
     def _now(self) -> bytes:
@@ -274,11 +261,11 @@ class Postmaster:
         """Answer the door from the outcome at the commit point, then hint."""
         kept = mail.kept
         if kept is Kept.STORED:
-            sub.done(Result(mail.id, True, Rung.STORED, mail.place, mail.seq))
+            sub.done(Result(mail.id, True, Rung.STORED, mail.to, mail.seq))
             self._arrived(mail)
         elif kept is Kept.KNOWN:
             sub.done(
-                Result(mail.id, kept=True, to=mail.place, seq=mail.seq, duplicate=True)
+                Result(mail.id, kept=True, to=mail.to, seq=mail.seq, duplicate=True)
             )
         elif kept is Kept.CONFLICT:
             self.refuse(
@@ -293,6 +280,25 @@ class Postmaster:
             why = self._store.closed() or "a write failed"
             self.refuse(sub, full or gate.store_closed(why))
 
+    def _loops(self, sub: Submission, full: HomiError | None, mail: Mail) -> None:
+        """What went in a circle is kept, and waits there for a person."""
+        item = self._store.mailbox(mail.place).pending.get(mail.seq)
+        if mail.kept not in (Kept.STORED, Kept.KNOWN) or item is None:
+            self._committed(sub, full, mail)
+            return
+        result = Result(mail.id, True, Rung.PARKED, mail.to, mail.seq)
+        failed = replace(result, kept=False, error=gate.store_closed("a write failed"))
+        line = LedgerLine(
+            seq=mail.seq,
+            id=mail.id,
+            rung=Rung.PARKED,
+            at=self._now().decode(),
+            reason=Reason.LOOP,
+        )
+        self._store.record(
+            mail.place, line, lambda kept: sub.done(result if kept else failed)
+        )
+
     def _arrived(self, mail: Mail) -> None:
         """Hint of new mail; a reply also answers what it replies to."""
         if mail.item is not None:
@@ -305,15 +311,19 @@ class Postmaster:
 
     def _answered(self, mail: Mail) -> None:
         """Record the original as answered, if its reader is who sent this reply."""
-        reply_to = mail.head.reply_to
-        if reply_to is None or self._names.get(Name(mail.head.from_)) is None:
-            return
-        if reply_to == mail.id:
+        reply_to, device = mail.head.reply_to, mail.via.device
+        if reply_to is None or reply_to == mail.id:
             return  # nothing answers itself out of its mailbox
-        place = Name(mail.head.from_)
-        seq = self._store.mailbox(place).seq_of(reply_to)
-        if seq is None:
+        if device is not None:
+            box = self._sent_to(device)
+        elif self._names.get(Name(mail.head.from_)) is not None:
+            box = self._store.mailbox(Name(mail.head.from_))
+        else:
+            box = None
+        seq = box.seq_of(reply_to) if box is not None else None
+        if box is None or seq is None:
             return
+        place = box.name
         line = LedgerLine(
             seq=seq,
             id=reply_to,
@@ -331,5 +341,6 @@ class Postmaster:
         self._store.record(place, line, told)
 
 
-def _ignore(_result: Result) -> None:
-    """A notice that cannot be stored is logged where it was refused."""
+def _told(done: Callable[[bool], None], result: Result) -> None:
+    """Pass on whether it was kept."""
+    done(result.kept)

@@ -5,7 +5,7 @@ homi-address(7) states both.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Literal, NamedTuple
 
 from homi.address import (
@@ -19,13 +19,35 @@ from homi.address import (
     parse_address,
 )
 from homi.errors import NoSuchDevice, NoSuchName, Usage
+from homi.store.places import queue_of
 
 ALIASES_MAX = 8  # followed one after another: a longer chain is a mistake
-# A mailbox here, or a live session's name that becomes one with this mail.
-Place = tuple[Literal["mailbox", "unclaimed"], Name]
 
 _BEHIND = re.compile(r"(.+)-live(?:-[1-9][0-9]?)?", re.ASCII)
 FRONT_MAX = MAX_NAME - len("-live-99")  # of a name with room for what comes behind it
+
+
+class Place(NamedTuple):
+    """Where mail goes: a mailbox here, a live session's name that becomes one with
+    this mail, or the out queue of another device."""
+
+    kind: Literal["mailbox", "unclaimed", "queue"]
+    name: Name  # of the mailbox, or the place of the queue
+    to: str  # the address after aliases: of a queue with the device
+
+    @property
+    def local(self) -> bool:
+        """Whether its mail stays on this device."""
+        return self.kind != "queue"
+
+
+def _no_device() -> tuple[Device, ...]:
+    """No other device is linked."""
+    return ()
+
+
+def _no_mirror(_name: Name) -> None:
+    """Nothing is mirrored here."""
 
 
 class Facts(NamedTuple):
@@ -37,6 +59,8 @@ class Facts(NamedTuple):
     live: Callable[[Name], bool]  # a live session has that name
     alias: Callable[[Name], str | None]  # the address it leads to
     known: Callable[[], Iterable[str]]  # every name an unknown one may have meant
+    devices: Callable[[], Collection[Device]] = _no_device  # linked, or by a route
+    mirror: Callable[[Name], str | None] = _no_mirror  # the address it stands for
 
 
 def resolve(address: Address, facts: Facts) -> Place:
@@ -44,32 +68,42 @@ def resolve(address: Address, facts: Facts) -> Place:
     first = address.name
     followed: list[Name] = []
     while True:
-        check_device(address, facts.device)
+        if (device := elsewhere(address, facts)) is not None:
+            return Place("queue", queue_of(device), str(address))
         name = address.name
         if name in BUILT_IN or facts.claimed(name):
-            return "mailbox", name
+            return Place("mailbox", name, name)
         if (behind := behind_front(name, facts)) is not None:
-            return "mailbox", behind
+            return Place("mailbox", behind, behind)
         if facts.live(name):
-            return "unclaimed", name
-        target = facts.alias(name)
+            return Place("unclaimed", name, name)
+        target = facts.alias(name) or facts.mirror(name)
         if target is None:
             raise _unknown(name, first, facts)
         followed.append(name)
         address = parse_address(target)
-        if address.name in followed or len(followed) > ALIASES_MAX:
+        again = address.name in followed and elsewhere(address, facts) is None
+        if again or len(followed) > ALIASES_MAX:
             raise NoSuchName(
-                f"the alias {first} {_astray(address.name in followed)}",
+                f"the alias {first} {_astray(again)}",
                 hint=f"homi alias rm {first}",
             )
 
 
-def check_alias(name: Name, to: Address, alias: Callable[[Name], str | None]) -> None:
-    """Usage (64) where name as an alias of to would lead back to itself, or too far."""
+def check_alias(
+    name: Name,
+    to: Address,
+    alias: Callable[[Name], str | None],
+    device: Device | None = None,
+) -> None:
+    """Usage (64) where name as an alias of to would lead back to itself, or too far.
+    device: this one; a way back from another is told by the hops of its mail."""
     seen = {name}
     target: str | None = str(to)
     while target is not None:
         address = parse_address(target)
+        if address.device not in (None, device, SELF):
+            return
         if address.name in seen or len(seen) > ALIASES_MAX:
             raise Usage(
                 f"as an alias of {to}, {name} {_astray(address.name in seen)}",
@@ -79,13 +113,22 @@ def check_alias(name: Name, to: Address, alias: Callable[[Name], str | None]) ->
         target = alias(address.name)
 
 
-def check_device(address: Address, device: Device) -> None:
-    """NoSuchDevice (68) for an address on any other device than this one."""
-    if address.device not in (None, device, SELF):
-        raise NoSuchDevice(
-            f"no device {address.device} is linked here",
-            hint=f"this device is {device}",
-        )
+def elsewhere(address: Address, facts: Facts) -> Device | None:
+    """The linked device an address is on; None: this one.  NoSuchDevice (68) for any
+    other, with the nearest."""
+    device = address.device
+    if device is None or device in (facts.device, SELF):
+        return None
+    linked = facts.devices()
+    if device in linked:
+        return device
+    near = nearest(device, linked)
+    raise NoSuchDevice(
+        f"no device {device} is linked here",
+        hint=f"did you mean {address.name}@{near}?"
+        if near
+        else f"this device is {facts.device}; homi pair USER@HOST links another",
+    )
 
 
 def live_name(name: Name, number: int) -> Name:

@@ -19,6 +19,7 @@ from homi.mail.places import Book
 from homi.reports import Listing
 from homi.routing import Facts, resolve
 from homi.store.index import Entry, Query
+from homi.store.places import folder_of
 
 
 class Last(msgspec.Struct, frozen=True):
@@ -80,7 +81,7 @@ def meant(mail: Mail, wanted: Address, book: Book) -> Name:
         alias=lambda _name: None,  # an alias is shown itself
         known=lambda: known | live,
     )
-    return resolve(wanted, facts)[1]
+    return resolve(wanted, facts).name
 
 
 def gather(
@@ -145,7 +146,7 @@ def _records(number: int) -> dict[str, bool]:
 
 def _box(mail: Mail, name: Name) -> Box:
     """What mail there is, by the index."""
-    path = str(mail.root / "mail" / name)
+    path = str(mail.root / folder_of(name))
     index = mail.index()
     stored, pending = index.counts().get(name, (0, 0))
     waits = index.search(Query(names=(name,), pending=True)) if pending else []

@@ -23,6 +23,6 @@ class Mail(mail.Mail):
         """As of every mail; self is the caller's own name."""
         return super().place(own(self.root, text))
 
-    def recipient(self, text: str) -> Name:
+    def recipient(self, text: str) -> str:
         """As of every mail; self is the caller's own name."""
         return super().recipient(own(self.root, text))

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from homi import paths
+from homi.address import Name
 from homi.cli import options, output
 from homi.cli.caller import own
 from homi.cli.mail import Mail
@@ -56,7 +57,7 @@ def _from_files(root: Path, name: str) -> Chosen:
     """What counts for a name, without a daemon."""
     mail = Mail(root)
     place = mail.recipient(name)
-    claim = mail.book().claims.get(place)
+    claim = mail.book().claims.get(Name(place))
     if claim is None:
         raise NoSuchName(f"no claim of {place}", hint=f"homi claim {place}")
     raw = claim.get("settings")

@@ -32,6 +32,7 @@ from homi.sessions import Session
 from homi.settings import DEFAULTS
 from homi.store.base import Store
 from homi.store.mailbox import Item
+from homi.store.places import device_of
 
 log = logging.getLogger("homi.courier")
 
@@ -145,6 +146,8 @@ class Courier:
         """New mail.  Cheap where it changes nothing: the accept path calls it."""
         tended = self._names.get(name)
         if tended is None:
+            if device_of(name):
+                return  # a link drains it
             tended = self._open(name)
         elif item.ttl_s is None and (
             tended.drain.asleep or tended.drain.lanes.stopped(item.sender)

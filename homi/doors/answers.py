@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 
-from homi.address import Name
 from homi.envelope import LADDER, MessageId, Rung
 from homi.errors import HomiError, NoInput, NotReached, StorageFailed
 from homi.postmaster import Result
@@ -71,7 +70,7 @@ def report(result: Result) -> Answer:
 
 
 def reached(
-    message: MessageId, now: Rung | None, wanted: Rung, name: Name
+    message: MessageId, now: Rung | None, wanted: Rung, name: str
 ) -> Answer | None:
     """The answer to a wait for a rung: reached, never to be reached, or None."""
     if now is None:

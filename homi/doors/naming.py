@@ -86,8 +86,8 @@ class Naming:
         """Make a name lead elsewhere, if there is anything there."""
         office = self._office
         name, to = parse_claimable(request.name), parse_address(request.to)
-        check_alias(name, to, office.names.aliases.leads_to)
-        _found, place = resolve(to, office.facts)
+        check_alias(name, to, office.names.aliases.leads_to, office.device)
+        place = resolve(to, office.facts).to
         if office.names.aliases.get(name) is not None:
             self._own_alias(name)
         alias, before = office.names.add_alias(name, to, self._clock.wall())
@@ -137,8 +137,8 @@ class Naming:
         if alias is None:
             return
         try:
-            _found, place = resolve(parse_address(alias.to), self._office.facts)
+            place = resolve(parse_address(alias.to), self._office.facts)
         except (NoSuchName, NoSuchDevice):
             return  # it leads nowhere, so it is nobody's
-        if not self._rights.owns(place):
-            raise NotAllowed(f"the alias {alias.name} leads to {place}, another's")
+        if not self._rights.owns(place.name):
+            raise NotAllowed(f"the alias {alias.name} leads to {place.to}, another's")

@@ -92,13 +92,19 @@ class Office:
 
     def mailbox_name(self, address: Address) -> Name:
         """The local mailbox an address means; 67 and 68 as for mail."""
-        found, name = resolve(address, self.facts)
-        if found == "unclaimed":
+        place = resolve(address, self.facts)
+        if place.kind == "unclaimed":
             raise NoSuchName(
-                f"no name {name} on this device: a session has it, nobody claimed it",
-                hint=f"homi claim {name}",
+                f"no name {place.name} on this device: a session has it, nobody claimed"
+                " it",
+                hint=f"homi claim {place.name}",
             )
-        return name
+        if place.kind == "queue":
+            raise NoSuchName(
+                f"{place.to} is on another device, its mailbox is there",
+                hint=f"homi queue {place.name} shows what waits to go there",
+            )
+        return place.name
 
     def take(self, name: Name) -> None:
         """Bind name to the newest other live session of it; 75 if there is none."""

@@ -164,9 +164,9 @@ class PickupDoor:
         self._busy.discard(path)
 
 
-def _told(path: Path, notice: Result) -> None:
+def _told(path: Path, kept: bool) -> None:
     """The sender knows of the refusal: the file may go.  Else the next look tries."""
-    if notice.kept:
+    if kept:
         pickup.done(path)
 
 

@@ -17,6 +17,7 @@ from homi.errors import NoInput, TimedOut, Usage
 from homi.postmaster import Stamp, Submission
 from homi.reports import Acked, Waited
 from homi.requests import Ack, Await, CallerClass, Request, Send, Wait
+from homi.store.places import titled
 from homi.strict import parse_msg
 from homi.watchers import Waiter
 
@@ -105,24 +106,25 @@ class Posting:
 
     def _await(self, request: Await, reply: Reply) -> None:
         """Answer when an envelope reached a rung, or can no longer reach it."""
-        name, i = self._rights.mailbox(request.name), request.i
+        found, i = self._rights.place(request.name), request.i
         if request.rung not in LADDER:
             raise Usage(
                 f"{request.rung} is no rung to wait for",
                 hint=f"one of {', '.join(LADDER)}",
             )
-        box = self._office.store.mailbox(name)
+        box = self._office.store.mailbox(found.name)
         if box.seq_of(request.id) is None:
-            raise NoInput(f"no envelope {request.id[:64]} in the mailbox of {name}")
+            where = titled(found.name)
+            raise NoInput(f"no envelope {request.id[:64]} in {where}")
 
         def check() -> Answer | None:
-            return reached(request.id, box.rung_of(request.id), request.rung, name)
+            return reached(request.id, box.rung_of(request.id), request.rung, found.to)
 
         def answer(found: Answer | None) -> None:
             late: Answer = not_reached(request.rung, request.id, box.find(request.id))
             reply(i, late if found is None else found)
 
-        self._hold(name, check, answer, request.timeout)
+        self._hold(found.name, check, answer, request.timeout)
 
     def _hold(
         self,

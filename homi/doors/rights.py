@@ -10,6 +10,7 @@ from homi.doors.office import Office
 from homi.envelope import Msg
 from homi.errors import HomiError, NoSuchName, NotAllowed, Usage
 from homi.requests import CallerClass
+from homi.routing import Place, resolve
 
 
 class Rights:
@@ -28,6 +29,10 @@ class Rights:
     def mailbox(self, given: str) -> Name:
         """The local mailbox of an address."""
         return self._office.mailbox_name(parse_address(given))
+
+    def place(self, given: str) -> Place:
+        """Where mail for an address lies: a mailbox, or the queue for its device."""
+        return resolve(parse_address(given), self._office.facts)
 
     def own_mailbox(self, given: str | None, verb: str) -> Name:
         """The mailbox a changing verb means; 64 none named, 77 another's."""

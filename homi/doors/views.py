@@ -92,8 +92,7 @@ class Views:
         """One alias as it stands now."""
         note, place = "", ""
         try:
-            _found, name = resolve(parse_address(alias.to), self._office.facts)
-            place = str(name)
+            place = resolve(parse_address(alias.to), self._office.facts).to
         except (NoSuchName, NoSuchDevice) as error:
             note = error.text
         if self._office.names.get(alias.name) is not None:

@@ -24,7 +24,7 @@ from homi.store.disk import RealDisk
 from homi.store.index import Entry
 from homi.store.lines import chunks, holding
 from homi.store.pickup import Spooled
-from homi.store.reading import LEDGER
+from homi.store.places import LEDGER, folder_of
 
 
 class Start(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,7 +49,7 @@ def life(mail: Mail, entry: Entry) -> Iterator[Line]:
     letter = mail.letter(entry)
     yield stored(letter)
     last = entry.at
-    for path in ledgers(mail.root / "mail" / entry.name, entry.segment):
+    for path in ledgers(mail.root / folder_of(entry.name), entry.segment):
         for line in about(path, entry):
             last = line.at
             yield line

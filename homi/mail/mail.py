@@ -105,7 +105,7 @@ class Mail(Places):
         self, names: Iterable[Name] | None, *, text: bool = False
     ) -> tuple[Index, set[Name]]:
         """The index as of now, and the mailboxes it had to look at for that."""
-        fresh = set(self.mailboxes() if names is None else names) - self._fresh
+        fresh = set(self.places() if names is None else names) - self._fresh
         if self._index is None:
             self._index = Index.open(self.root)
         if fresh or text:

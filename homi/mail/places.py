@@ -4,7 +4,6 @@ Owns the reading of names.json beside the daemon, and what waits in pickup/.  Re
 only, with or without a daemon.  homi-address(7) has the rules.
 """
 
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,12 +11,22 @@ from typing import Any, NamedTuple
 import msgspec
 
 from homi import config, paths
-from homi.address import BUILT_IN, SELF, Device, Name, is_name, parse_address
+from homi.address import (
+    BUILT_IN,
+    SELF,
+    Device,
+    Name,
+    is_name,
+    nearest,
+    parse_address,
+)
 from homi.envelope import Msg, decode_msg
-from homi.errors import StorageFailed
-from homi.routing import Facts, fronted_by, resolve
+from homi.errors import NoSuchDevice, NoSuchName, StorageFailed
+from homi.routing import Facts, Place, fronted_by, resolve
 from homi.store import pickup
+from homi.store.disk import RealDisk
 from homi.store.lines import Unreadable
+from homi.store.places import device_of, is_queue, places, queue_of
 
 
 class Book(NamedTuple):
@@ -92,22 +101,48 @@ class Places:
 
     def mailboxes(self) -> list[Name]:
         """The names that have a mailbox on disk, claimed or not."""
+        return [place for place in self.places() if device_of(place) is None]
+
+    def queues(self) -> list[Name]:
+        """The out queues on disk, of linked devices and of others."""
+        return [place for place in self.places() if device_of(place) is not None]
+
+    def places(self) -> list[Name]:
+        """Every mailbox and out queue on disk."""
+        return places(RealDisk(), str(self.root))
+
+    def devices(self) -> list[Device]:
+        """The linked devices; none where links.json cannot be read, which is noted."""
+        path = self.root / "links.json"
         try:
-            found = os.listdir(self.root / "mail")
+            raw = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
         except FileNotFoundError:
             return []
-        return sorted(Name(name) for name in found if is_name(name))
+        except (OSError, ValueError, RecursionError):
+            self.note(f"cannot read {path}")
+            return []
+        return [Device(device) for device in _entries(raw.get("devices"))]
 
     def place(self, text: str) -> Name:
-        """The mailbox to read that an address means: also one of a released name."""
+        """The place to read that an address means: a mailbox, also one of a released
+        name, or an out queue, which is given as @DEVICE."""
+        if is_queue(text.lower()):
+            return self._queue(Name(text.lower()))
         book = self.shown()
         left = {name for name in self.mailboxes() if name not in book.aliases}
-        return self._resolve(text, {*self.listed(), *left}, book)
+        found = self._resolve(text, {*self.listed(), *left}, book)
+        if not found.local:
+            raise NoSuchName(
+                f"{found.to} is on another device, its mailbox is there",
+                hint=f"homi queue {found.name} shows what waits to go there",
+            )
+        return found.name
 
-    def recipient(self, text: str) -> Name:
-        """The claimed name that an address means; 67 or 68 with a hint where none."""
+    def recipient(self, text: str) -> str:
+        """The claimed name that an address means, with its device where that is
+        another; 67 or 68 with a hint where none."""
         book = self.book()
-        return self._resolve(text, {*BUILT_IN, *book.claims}, book)
+        return self._resolve(text, {*BUILT_IN, *book.claims}, book).to
 
     def writer(self, text: str | None) -> tuple[Name | None, str | None]:
         """The name and device that mail from an address has: no device where that is
@@ -124,9 +159,20 @@ class Places:
         except StorageFailed:
             return Book({}, {}, {})
 
-    def _resolve(self, text: str, known: set[Name], book: Book) -> Name:
+    def _queue(self, place: Name) -> Name:
+        """The out queue of that place; 68 where nothing is linked and none is left."""
+        known = {*self.queues(), *map(queue_of, self.devices())}
+        if place not in known:
+            near = nearest(place, known)
+            raise NoSuchDevice(
+                f"no device {place[1:]} is linked here",
+                hint=f"did you mean {near}?" if near else "homi link ls shows them",
+            )
+        return place
+
+    def _resolve(self, text: str, known: set[Name], book: Book) -> Place:
         """The one of known that an address means."""
-        _, name = resolve(
+        return resolve(
             parse_address(text),
             Facts(
                 device=self.device,
@@ -135,9 +181,9 @@ class Places:
                 live=lambda _: False,
                 alias=book.leads_to,
                 known=lambda: [*known, *book.aliases],
+                devices=self.devices,
             ),
         )
-        return name
 
     def spooled(self) -> Iterator[tuple[pickup.Spooled, Msg]]:
         """What waits in pickup/, oldest first; notes each file that is no message."""

@@ -9,10 +9,10 @@ import re
 from typing import NamedTuple
 
 from homi.store.disk import Disk
-from homi.store.reading import INBOX, LEDGER
+from homi.store.places import LEDGER, inbox_in
 
 ARCHIVE = "archive"
-_NAME = re.compile(r"(inbox|ledger)\.([0-9]{16})\.jsonl", re.ASCII)
+_NAME = re.compile(r"(inbox|queue|ledger)\.([0-9]{16})\.jsonl", re.ASCII)
 _OFFSET_BITS = 40  # a file of a terabyte
 
 
@@ -21,11 +21,12 @@ class Segment(NamedTuple):
 
     last: int
     whole: bool  # both journals are there
+    journal: str  # what the journal of its envelopes is called: inbox.jsonl
 
     @property
     def inbox(self) -> str:
-        """Its inbox, from the mailbox's folder."""
-        return in_archive(INBOX, self.last)
+        """Its envelopes, from the mailbox's folder."""
+        return in_archive(self.journal, self.last)
 
     @property
     def ledger(self) -> str:
@@ -41,17 +42,19 @@ def in_archive(journal: str, last: int) -> str:
 
 def segments(disk: Disk, folder: str) -> list[Segment]:
     """The closed segments of the mailbox in folder, the oldest first."""
+    journal = inbox_in(folder)
+    kinds = {_stem(journal), _stem(LEDGER)}
     found: dict[int, int] = {}
     for name in names(disk, folder):
-        if match := _NAME.fullmatch(name):
+        if (match := _NAME.fullmatch(name)) and match[1] in kinds:
             last = int(match[2])
             found[last] = found.get(last, 0) + 1
-    return [Segment(last, count == 2) for last, count in sorted(found.items())]
+    return [Segment(last, count == 2, journal) for last, count in sorted(found.items())]
 
 
 def newest(disk: Disk, folder: str, journal: str) -> tuple[int, str] | None:
     """Number and path of the newest closed journal of that kind; None without one."""
-    kind = journal.partition(".")[0]
+    kind = _stem(journal)
     found = [
         (int(match[2]), os.path.join(folder, ARCHIVE, name))
         for name in names(disk, folder)
@@ -82,5 +85,12 @@ def segment_of(where: int) -> int:
 def inbox_at(folder: str, where: int) -> tuple[str, int]:
     """The path of the inbox a place is in, and the offset there."""
     segment = where >> _OFFSET_BITS
-    name = in_archive(INBOX, segment) if segment else INBOX
+    name = inbox_in(folder)
+    if segment:
+        name = in_archive(name, segment)
     return os.path.join(folder, name), where & ((1 << _OFFSET_BITS) - 1)
+
+
+def _stem(journal: str) -> str:
+    """The first part of a journal's name, which its closed ones have too."""
+    return journal.partition(".")[0]

@@ -30,7 +30,7 @@ _FAILED = Kept.FAILED  # of every new mail: asked of its class, a member costs m
 
 
 class Mail:
-    """One envelope on its way into an inbox.  done is called once, on the loop."""
+    """One envelope on its way into a place.  done is called once, on the loop."""
 
     __slots__ = (
         "barred",
@@ -46,6 +46,7 @@ class Mail:
         "place",
         "seq",
         "tail",
+        "to",
         "via",
     )
 
@@ -73,18 +74,25 @@ class Mail:
         self.seq = 0  # set when STORED or KNOWN
         self.offset = 0  # of its line in inbox.jsonl
         self.length = 0  # of its line, line feed included
+        self.to = ""  # into an out queue: the whole address, as in tail
         self.item: Item | None = None  # what the mailbox made of it when STORED
 
 
 class Store(Protocol):
-    """Mailboxes on one commit point.  All calls and callbacks on the loop's thread."""
+    """Mailboxes and out queues on one commit point.  All calls and callbacks on the
+    loop's thread."""
 
     def mailbox(self, name: Name) -> Mailbox:
-        """The mailbox of name; a new one touches the disk with its first line."""
+        """The mailbox of name, or the out queue of that place; a new one touches the
+        disk with its first line."""
         ...
 
     def mailboxes(self) -> list[Mailbox]:
-        """Every mailbox that exists on disk or in memory."""
+        """Every mailbox that exists on disk or in memory; no out queue."""
+        ...
+
+    def queues(self) -> list[Mailbox]:
+        """Every out queue that exists on disk or in memory."""
         ...
 
     def submit(self, mail: Mail) -> None:

@@ -5,12 +5,13 @@ Owns the shape of a batch on its way through the committer; does nothing itself.
 
 from collections.abc import Callable
 
+from homi.address import Name
 from homi.envelope import LedgerLine
 from homi.store.base import Mail
 from homi.store.dedupe import Dedupe
-from homi.store.journal import MAIL, Journal, Journals
+from homi.store.journal import Journal, Journals
 from homi.store.oldids import OldIds
-from homi.store.reading import INBOX, LEDGER
+from homi.store.places import inbox_of, ledger_of
 
 
 class Entry:
@@ -54,15 +55,15 @@ class Batch:
 
 
 class Place:
-    """One mailbox as the committer knows it."""
+    """One mailbox or out queue as the committer knows it."""
 
     __slots__ = ("inbox", "known", "ledger", "name", "old")
 
     def __init__(self, name: str, journals: Journals) -> None:
         """Touches no disk."""
         self.name = name
-        self.inbox = journals.get(f"{MAIL}/{name}/{INBOX}")
-        self.ledger = journals.get(f"{MAIL}/{name}/{LEDGER}")
+        self.inbox = journals.get(inbox_of(Name(name)))
+        self.ledger = journals.get(ledger_of(Name(name)))
         self.known = Dedupe()
         self.old: OldIds | None = None  # what known need not hold
 

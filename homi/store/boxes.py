@@ -10,13 +10,13 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from homi.address import Name, is_name
+from homi.address import Name
 from homi.envelope import encode
 from homi.store import oldids
 from homi.store.archive import Segment, in_archive, segments
 from homi.store.database import Broken, Database
 from homi.store.disk import READ, Disk, read_all
-from homi.store.reading import INBOX, LEDGER
+from homi.store.places import LEDGER, folder_of, inbox_in, is_place
 from homi.store.rows import Box, Closed, Entry, Mark, Row
 
 Values = TypeVar("Values")
@@ -84,7 +84,9 @@ class Pair(NamedTuple):
 def open_pair(disk: Disk, folder: str, segment: Segment | None = None) -> Pair:
     """Both journals of a segment, or those that grow, as they stand now.  The ledger
     is measured first: a line there tells of an envelope that stood in the inbox."""
-    inbox, ledger = (segment.inbox, segment.ledger) if segment else (INBOX, LEDGER)
+    inbox, ledger = inbox_in(folder), LEDGER
+    if segment is not None:
+        inbox, ledger = segment.inbox, segment.ledger
     second = _source(disk, os.path.join(folder, ledger))
     return Pair(_source(disk, os.path.join(folder, inbox)), second)
 
@@ -123,7 +125,7 @@ def typed(values: object, kind: type[Values]) -> Values:
 
 def entries_of(rows: list[tuple[object, ...]]) -> list[Entry]:
     """Rows with the name of their mailbox in front; Broken where one is not ours."""
-    if not all(isinstance(name, str) and is_name(name) for name, *_ in rows):
+    if not all(isinstance(name, str) and is_place(name) for name, *_ in rows):
         raise Broken("a name")
     return [read_row(tuple(values)).entry(Name(str(name))) for name, *values in rows]
 
@@ -196,7 +198,7 @@ def close_segment(db: Database, disk: Disk, folder: str, box: Box, to: Segment) 
         to.last,
         LEDGER,
     )
-    for journal in (INBOX, LEDGER):
+    for journal in (inbox_in(folder), LEDGER):
         db.one(
             "UPDATE finding SET journal=? WHERE box=? AND journal=?",
             in_archive(journal, to.last),
@@ -213,7 +215,7 @@ def _prune(db: Database, box: Box, gone: list[Closed]) -> None:
     """Forget the mail of segments that were removed."""
     for closed in gone:
         db.one("DELETE FROM mail WHERE box=? AND segment=?", box.num, closed.last)
-        for journal in (INBOX, LEDGER):
+        for journal in (inbox_in(folder_of(box.name)), LEDGER):
             db.one(
                 "DELETE FROM finding WHERE box=? AND journal=?",
                 box.num,

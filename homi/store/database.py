@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 FILE = "index.sqlite3"
-VERSION = 1  # of tables and rows: another one is made anew
+VERSION = 2  # of tables and rows: another one is made anew
 _MINE = 0x686F6D69  # application_id
 _BUSY = 2_000  # ms to wait for another process: one of ours commits far more often
 _CACHE = 16 << 10  # KiB: inserts into seven sorted trees want their pages near
@@ -24,10 +24,10 @@ CREATE TABLE mail(row INTEGER PRIMARY KEY AUTOINCREMENT,
   box INTEGER NOT NULL, seq INTEGER NOT NULL, segment INTEGER NOT NULL,
   offset INTEGER NOT NULL, length INTEGER NOT NULL, head TEXT NOT NULL,
   tail TEXT NOT NULL, sender TEXT NOT NULL, device TEXT, kind TEXT NOT NULL,
-  addressed TEXT NOT NULL, thread TEXT, reply_to TEXT, at TEXT NOT NULL, ttl INTEGER,
-  again INTEGER NOT NULL, rung TEXT NOT NULL, reason TEXT, until TEXT, session TEXT,
-  changed TEXT NOT NULL, taken INTEGER NOT NULL, repeat INTEGER NOT NULL,
-  pending INTEGER NOT NULL);
+  addressed TEXT NOT NULL, dest TEXT NOT NULL, thread TEXT, reply_to TEXT,
+  at TEXT NOT NULL, ttl INTEGER, again INTEGER NOT NULL, rung TEXT NOT NULL,
+  reason TEXT, until TEXT, session TEXT, changed TEXT NOT NULL,
+  taken INTEGER NOT NULL, repeat INTEGER NOT NULL, pending INTEGER NOT NULL);
 CREATE INDEX mail_seq ON mail(box, seq);
 CREATE INDEX mail_tail ON mail(tail);
 CREATE INDEX mail_head ON mail(head);

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Self, TypeVar
 
-from homi.address import Name, is_name
+from homi.address import Name
 from homi.envelope import MessageId
 from homi.errors import StorageFailed
 from homi.ids import halves, last_part
 from homi.store import words
-from homi.store.archive import in_archive, place, segments
+from homi.store.archive import inbox_at, place, segments
 from homi.store.boxes import (
     entries_of,
     is_current,
@@ -28,8 +28,9 @@ from homi.store.disk import Disk, RealDisk
 from homi.store.indexing import advance
 from homi.store.lines import Finding, Unreadable, read_line
 from homi.store.loading import Before
+from homi.store.places import folder_of, places
 from homi.store.query import BESIDE, Query, asked, started
-from homi.store.reading import INBOX, readable
+from homi.store.reading import readable
 from homi.store.rows import SELECT, Entry, Row, decode_head
 from homi.store.vouched import before
 
@@ -114,11 +115,8 @@ class Index:
         return self._whole(lambda: advance(self._db, self._disk, folder, name, upto))[1]
 
     def names(self) -> list[Name]:
-        """The names that have a mailbox on disk."""
-        folder = os.path.join(self.root, "mail")
-        if not self._disk.exists(folder):
-            return []
-        return sorted(Name(n) for n in self._disk.listdir(folder) if is_name(n))
+        """The mailboxes and out queues on disk."""
+        return sorted(places(self._disk, self.root))
 
     # ---- asking ----
 
@@ -201,8 +199,7 @@ class Index:
 
     def line(self, entry: Entry) -> bytes:
         """The inbox line of a message, read at its place; 74 where it is not there."""
-        name = in_archive(INBOX, entry.segment) if entry.segment else INBOX
-        path = os.path.join(self._folder(entry.name), name)
+        path, _ = inbox_at(self._folder(entry.name), place(entry.segment, 0))
         try:
             line = read_line(self._disk, path, entry.offset, entry.length)
         except OSError as error:
@@ -304,7 +301,7 @@ class Index:
 
     def _folder(self, name: str) -> str:
         """Where the journals of name are."""
-        return os.path.join(self.root, "mail", name)
+        return os.path.join(self.root, folder_of(Name(name)))
 
     # ---- catching up ----
 

@@ -28,8 +28,9 @@ from homi.store.boxes import (
 from homi.store.database import Database
 from homi.store.disk import Disk, read_all
 from homi.store.lines import Unreadable, split
-from homi.store.reading import INBOX, LEDGER, orphan, readable
-from homi.store.rows import COLUMNS, SELECT, Box, Mark, Row, decode_head
+from homi.store.places import LEDGER, QUEUE, folder_of, inbox_in
+from homi.store.reading import orphan, readable
+from homi.store.rows import COLUMNS, RUNG_AT, SELECT, Box, Mark, Row, decode_head
 
 STEP = 1 << 20  # bytes of an inbox a transaction takes: others get their turn soon
 UNSYNCED = 8 << 20  # bytes a power cut may still change, and that are read to know
@@ -59,6 +60,7 @@ class Step:
         self._loaded: dict[int, Row] = {}
         self._findings: list[tuple[int, str, int, int | None, str]] = []
         self._closed = closed
+        self._inbox = inbox_in(folder_of(box.name))
         if not pair.matches(disk, box):
             raise Other(box.name)
 
@@ -83,12 +85,12 @@ class Step:
         """One line of the inbox."""
         box, head = self._box, readable(line, offset, decode_head)
         if isinstance(head, Unreadable):
-            self._find(INBOX, offset, head.text)
+            self._find(self._inbox, offset, head.text)
             return
-        row = Row.new(box.num, 0, offset, len(line) + 1, head)
+        row = Row.new(box.num, offset, len(line) + 1, head, queued=self._inbox == QUEUE)
         if head.seq <= box.last_seq:
             text = f"envelope {head.seq} stands behind envelope {box.last_seq}"
-            self._find(INBOX, offset, text)
+            self._find(self._inbox, offset, text)
             if self._row(head.seq) is not None:
                 row.seq, row.pending = -head.seq, False
                 self._twins.append(row)
@@ -178,7 +180,7 @@ class Step:
             db.many(
                 _UPDATE,
                 (
-                    (*row.values()[16:], row.box, row.seq)
+                    (*row.values()[RUNG_AT:], row.box, row.seq)
                     for row in self._loaded.values()
                 ),
             )

@@ -6,21 +6,26 @@ append().  Knows nothing of mail.  homi-mailbox(5) is the format.
 
 import errno
 import os
-import re
 from collections import OrderedDict
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import msgspec
 
-from homi.address import is_name
 from homi.config import JOURNALS_OPEN
 from homi.store.archive import newest
 from homi.store.disk import READ, WRITE, Disk, read_all, write_all
 from homi.store.fault import Hook
-from homi.store.reading import INBOX, LEDGER, SEQ_MAX
+from homi.store.places import (
+    LEDGER,
+    folder_of,
+    inbox_of,
+    ledger_of,
+    place_of,
+    places,
+)
+from homi.store.reading import SEQ_MAX
 
-MAIL = "mail"
 WINDOW = 1 << 20  # bytes read backwards at a time to find what a ring names
 GLANCE = 1 << 14  # to find the last sequence: a start looks at thousands of journals
 
@@ -36,8 +41,6 @@ UNUSABLE = frozenset(
         errno.EPERM,
     }
 )
-
-_NAME = re.compile(r"mail/([^/]+)/(inbox|ledger)\.jsonl")
 
 
 class _Inbox(msgspec.Struct, gc=False):
@@ -177,9 +180,11 @@ class Journals:
         """The names of these journals are durable, up to the root."""
         if not created:
             return
-        for folder in sorted({journal.folder for journal in created}):
+        folders = sorted({journal.folder for journal in created})
+        for folder in folders:
             self.disk.sync_dir(folder)
-        self.disk.sync_dir(os.path.join(self.root, MAIL))
+        for top in sorted({os.path.dirname(folder) for folder in folders}):
+            self.disk.sync_dir(top)
         self.disk.sync_dir(self.root)
 
     def read(self, journal: Journal, at: int, n: int) -> bytes:
@@ -225,8 +230,9 @@ class Journals:
 
     def shut(self, name: str) -> None:
         """Let nothing into the mailbox of that journal before the next start."""
-        for kind in (INBOX, LEDGER):
-            self.get(f"{os.path.dirname(name)}/{kind}").broken = True
+        place = place_of(name)
+        for one in (inbox_of(place), ledger_of(place)):
+            self.get(one).broken = True
 
     def usable(self, journal: Journal) -> bool:
         """Whether a line may go in; its file is opened, and made, to know it."""
@@ -241,16 +247,16 @@ class Journals:
     def names(self) -> list[str]:
         """The journals that stand on disk, in order; of a mailbox whose every line is
         archived those that will go on from there."""
-        base = os.path.join(self.root, MAIL)
-        if not self.disk.exists(base):
-            return []
+        disk, root = self.disk, self.root
         return [
-            f"{MAIL}/{name}/{kind}"
-            for name in sorted(self.disk.listdir(base))
-            if is_name(name)
-            for kind in (INBOX, LEDGER)
-            if self.disk.exists(os.path.join(base, name, kind))
-            or newest(self.disk, os.path.join(base, name), kind) is not None
+            name
+            for place in places(disk, root)
+            for name in (inbox_of(place), ledger_of(place))
+            if disk.exists(os.path.join(root, name))
+            or newest(
+                disk, os.path.join(root, folder_of(place)), os.path.basename(name)
+            )
+            is not None
         ]
 
     def loaded(self) -> list[Journal]:
@@ -287,7 +293,7 @@ class Journals:
         try:
             fd = self.disk.open(journal.path, os.O_RDWR | os.O_NOFOLLOW)
         except FileNotFoundError:
-            self.disk.mkdir(os.path.join(self.root, MAIL))
+            self.disk.mkdir(os.path.dirname(journal.folder))
             self.disk.mkdir(journal.folder)
             fd = self.disk.open(journal.path, WRITE)
             journal.new = True
@@ -325,12 +331,6 @@ def lines(journal: Journal, data: bytes, at: int = 0) -> Iterator[Line]:
         if at < end:
             yield Line(at, end + 1, _sequence(journal, data[at:end]))
         at = end + 1
-
-
-def is_journal(name: str) -> bool:
-    """Whether a record of the ring may name it: a path of ours and no other."""
-    found = _NAME.fullmatch(name)
-    return found is not None and is_name(found[1])
 
 
 def _sequence(journal: Journal, line: bytes) -> int:

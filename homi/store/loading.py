@@ -28,7 +28,8 @@ from homi.store.disk import Disk, RealDisk
 from homi.store.lines import Finding, Unreadable, chunks, read_line, split
 from homi.store.mailbox import Item, Mailbox, seconds
 from homi.store.oldids import OldIds
-from homi.store.reading import INBOX, LEDGER, EnvelopeHead, MsgHead, orphan, readable
+from homi.store.places import LEDGER, folder_of, inbox_in
+from homi.store.reading import EnvelopeHead, MsgHead, orphan, readable
 from homi.store.rows import Row
 
 
@@ -79,7 +80,7 @@ def load(
     before: what need not be read.
     """
     disk = disk or RealDisk()
-    folder = os.path.join(root, "mail", name)
+    folder = os.path.join(root, folder_of(name))
     try:
         loaded = _Loading(disk, folder, name, before).run()
     except Whole:
@@ -125,7 +126,7 @@ class _Loading:
                     # Of an emptied one only the name tells it.
                     self._last = max(self._last, segment.last)
                     self.loaded.mailbox.last_seq = self._last
-        self._pair(INBOX, LEDGER, 0)
+        self._pair(inbox_in(self._folder), LEDGER, 0)
         return self.loaded
 
     def _pair(self, inbox: str, ledger: str, segment: int) -> None:
@@ -184,7 +185,13 @@ class _Loading:
             else:
                 # A MsgHead is a Msg without what an Item never reads.
                 mailbox.arrived(
-                    seq, where, len(line) + 1, cast(Msg, msg), head.via, head.at
+                    seq,
+                    where,
+                    len(line) + 1,
+                    cast(Msg, msg),
+                    head.via,
+                    head.at,
+                    head.to if isinstance(head.to, str) else "",
                 )
         self._last = mailbox.last_seq = last
         return waiting
@@ -237,7 +244,9 @@ def _restore(mailbox: Mailbox, row: Row) -> Item:
     )
     via = Via(door="", device=row.device, repeat=bool(row.again))
     where = place(row.segment, row.offset)
-    item = mailbox.arrived(row.seq, where, row.length, cast(Msg, head), via, row.at)
+    item = mailbox.arrived(
+        row.seq, where, row.length, cast(Msg, head), via, row.at, row.dest
+    )
     item.rung, item.reason, item.until = row.rung, row.reason, seconds(row.until)
     item.session, item.taken, item.repeat = row.session, row.taken, row.repeat
     return item

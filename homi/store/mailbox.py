@@ -6,6 +6,7 @@ and tells it through arrived() and apply().  homi-mailbox(5) is the format.
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
+from sys import intern
 from typing import Protocol
 
 import msgspec
@@ -27,6 +28,7 @@ from homi.envelope import (
     decode_envelope,
 )
 from homi.errors import NoInput, StorageFailed
+from homi.store.places import device_of, titled
 
 FINISHED_KEPT = 10_000  # ids a mailbox still answers for after they left pending
 _STORED = Rung.STORED  # of every new item: asked of its class, a member costs more
@@ -89,6 +91,7 @@ class Item:
         "seq",
         "session",
         "taken",
+        "to",
         "ttl_s",
         "until",
         "via_repeat",
@@ -102,6 +105,7 @@ class Item:
         head: Msg,
         via: Via,
         at: str,
+        to: str = "",
     ) -> None:
         """A new one stands at STORED.  head needs no text."""
         self.seq = seq
@@ -120,6 +124,7 @@ class Item:
         self.sender = f"{via.device or ''}/{head.from_}"  # the lane, with the mailbox
         self.via_repeat = via.repeat  # the sender may have sent it twice
         self.at = at  # RFC 3339
+        self.to = to  # its mailbox; in an out queue the whole address
         self.rung = _STORED
         self.reason: Reason | None = None
         self.until: float | None = None  # wall seconds: no new try before
@@ -134,11 +139,12 @@ class Item:
 
 
 class Mailbox:
-    """One name's mail.  All calls on the loop's thread."""
+    """The mail of a name, or for a device.  All calls on the loop's thread."""
 
     def __init__(self, name: Name, read_line: ReadLine) -> None:
         """Empty; read_line reads the inbox (OSError where it cannot)."""
         self.name = name
+        self.device = device_of(name)  # of an out queue; None: a mailbox
         self.pending: dict[int, Item] = {}  # in seq order
         self.pending_bytes = 0
         self.coming = 0  # mails submitted and not answered: pending, perhaps, soon
@@ -154,13 +160,23 @@ class Mailbox:
         self._order: deque[MessageId] = deque()
 
     def arrived(
-        self, seq: int, offset: int, length: int, head: Msg, via: Via, at: str
+        self,
+        seq: int,
+        offset: int,
+        length: int,
+        head: Msg,
+        via: Via,
+        at: str,
+        to: str = "",
     ) -> Item:
         """Take note of a line the inbox now holds; its Item, at STORED.
 
-        One imported as finished is never pending.
+        to: of an out queue the whole address.  One imported as finished is never
+        pending.
         """
-        item = Item(seq, offset, length, head, via, at)
+        # A thousand letters to one address keep it once.
+        to = self.name if self.device is None else intern(to)
+        item = Item(seq, offset, length, head, via, at, to)
         if via.was is not None and via.was.rung in FINISHED:
             self.remember(seq, head.id, via.was.rung)
             return item
@@ -217,7 +233,7 @@ class Mailbox:
         """The pending envelope from its inbox line; 66 unknown, 74 unreadable."""
         item = which if isinstance(which, Item) else self.pending.get(which)
         if item is None:
-            raise NoInput(f"no pending envelope {which} in the mailbox {self.name}")
+            raise NoInput(f"no pending envelope {which} in {titled(self.name)}")
         try:
             envelope = decode_envelope(self._read_line(item.offset, item.length))
         except (OSError, ValueError, RecursionError) as error:

@@ -30,7 +30,7 @@ class MemoryStore:
         self._known: dict[tuple[Name, str, MessageId], tuple[bytes, int]] = {}
 
     def mailbox(self, name: Name) -> Mailbox:
-        """The mailbox of name, made when it is new."""
+        """The mailbox or out queue of that place, made when it is new."""
         if (box := self._boxes.get(name)) is None:
             inbox = self.inboxes.setdefault(name, bytearray())
 
@@ -43,7 +43,11 @@ class MemoryStore:
 
     def mailboxes(self) -> list[Mailbox]:
         """Every mailbox asked for so far."""
-        return list(self._boxes.values())
+        return [box for box in self._boxes.values() if box.device is None]
+
+    def queues(self) -> list[Mailbox]:
+        """Every out queue asked for so far."""
+        return [box for box in self._boxes.values() if box.device is not None]
 
     def submit(self, mail: Mail) -> None:
         """Keep mail and tell its done on the next turn of the loop."""
@@ -114,7 +118,13 @@ class MemoryStore:
         inbox += line
         mail.kept = Kept.STORED
         mail.item = box.arrived(
-            mail.seq, mail.offset, mail.length, mail.head, mail.via, stamp(mail.tail)
+            mail.seq,
+            mail.offset,
+            mail.length,
+            mail.head,
+            mail.via,
+            stamp(mail.tail),
+            mail.to,
         )
 
     def _append(

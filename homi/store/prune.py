@@ -15,9 +15,8 @@ from homi.errors import StorageFailed
 from homi.reports import PrunedRow
 from homi.store.archive import ARCHIVE, Segment, segments
 from homi.store.disk import Disk
-from homi.store.journal import MAIL
 from homi.store.judgement import Stays, judge
-from homi.store.reading import INBOX, LEDGER
+from homi.store.places import LEDGER, folder_of, inbox_in
 from homi.store.whole import write_whole
 
 DAY = 86_400  # s
@@ -60,7 +59,7 @@ class Plan(NamedTuple):
 
     def closed(self, last: int) -> "Plan":
         """The same once what grew is the segment that ends with seq last."""
-        segment = Segment(last, whole=True)
+        segment = self.old[-1].segment._replace(last=last)
         files = [segment.inbox, segment.ledger]
         old = self.old[-1]._replace(segment=segment, files=files, grows=None)
         return self._replace(old=[*self.old[:-1], old])
@@ -90,7 +89,8 @@ def plan(disk: Disk, root: str, names: Iterable[Name], before: str) -> list[Plan
     them to be about mail that was here.
     """
     return [
-        _settled(disk, os.path.join(root, MAIL, name), name, before) for name in names
+        _settled(disk, os.path.join(root, folder_of(name)), name, before)
+        for name in names
     ]
 
 
@@ -109,14 +109,14 @@ def _plan(disk: Disk, folder: str, name: Name, before: str) -> Plan:
     try:
         for segment in closed:
             old.append(_judge(disk, folder, segment, before))
-        found = judge(disk, folder, INBOX, LEDGER, before)
+        found = judge(disk, folder, inbox_in(folder), LEDGER, before)
     except Stays as stays:
         # What is behind it may tell of the mail in it.
         whole = len(old) == len(closed)
         return Plan(name, _bearing(old) if whole else _plain(old), str(stays))
     if not found.messages or (closed and found.last <= closed[-1].last):
         return Plan(name, _bearing(old))
-    segment = Segment(found.last, whole=True)
+    segment = Segment(found.last, whole=True, journal=inbox_in(folder))
     growing = Old(
         segment,
         [segment.inbox, segment.ledger],
@@ -175,7 +175,7 @@ class Work:
         The inbox goes first: a ledger that is left alone says nothing to anybody, and
         goes the next time.
         """
-        folder = os.path.join(self._root, MAIL, what.name)
+        folder = os.path.join(self._root, folder_of(what.name))
         try:
             for old in what.old:
                 for file in old.files:

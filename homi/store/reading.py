@@ -24,8 +24,6 @@ from homi.envelope import (
 from homi.store.disk import RealDisk
 from homi.store.lines import Unreadable, chunks, split
 
-INBOX = "inbox.jsonl"
-LEDGER = "ledger.jsonl"
 _QUOTED = re.compile(r"'.*'", re.DOTALL)
 SEQ_MAX = 1 << 53  # beyond it a JSON reader elsewhere would round: no seq of ours
 
@@ -47,6 +45,7 @@ class EnvelopeHead(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     seq: int
     at: str
     via: Via
+    to: object = None  # of an out queue the whole address
     msg: MsgHead
 
 

@@ -9,19 +9,10 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from homi.store.fault import Hook
-from homi.store.journal import (
-    MAIL,
-    UNUSABLE,
-    Journal,
-    Journals,
-    Line,
-    is_journal,
-    lines,
-)
+from homi.store.journal import UNUSABLE, Journal, Journals, Line, lines
 from homi.store.lines import Finding
+from homi.store.places import TOPS, is_journal
 from homi.store.ring import Redo, Ring
-
-OUT = "out"
 
 # Keeps bytes durably in quarantine: (label, bytes) -> where; OSError if it cannot.
 Keep = Callable[[str, bytes], str]
@@ -174,7 +165,7 @@ def _sync_all_dirs(journals: Journals) -> None:
     """Sync the root, mail/, out/ and each mailbox: a name there may be unsynced."""
     disk, root = journals.disk, journals.root
     disk.sync_dir(root)
-    for top in (MAIL, OUT):
+    for top in TOPS:
         base = os.path.join(root, top)
         if not disk.exists(base):
             continue

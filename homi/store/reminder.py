@@ -13,6 +13,7 @@ from homi.store.archive import inbox_at, place, segments
 from homi.store.disk import READ, Disk, read_all
 from homi.store.index import Index
 from homi.store.lines import chunks, holding, line_at
+from homi.store.places import folder_of
 
 
 class Reminder:
@@ -29,7 +30,7 @@ class Reminder:
         OldIds said that there is a line of that id: where the index shows none, the
         files are searched.  That takes time, and no mail is stored twice.
         """
-        folder = os.path.join(self._root, "mail", name)
+        folder = os.path.join(self._root, folder_of(Name(name)))
         with Index.open(self._root, self._disk) as index:
             hints = [] if index.in_memory else index.places(Name(name), message)
         ids = {where: self._ident(folder, where) for where in hints}

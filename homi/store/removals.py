@@ -20,8 +20,8 @@ from homi.store.worker import Worker
 # A store at rest is so within a second or two.  Who asks while mail is moving gets
 # what needs no rest, and is told of the remainder.
 PATIENCE = 10.0  # s
-MOVING = "mail is moving, so inbox.jsonl was not closed: try again when it is quiet"
-CHANGED = "something came meanwhile, so inbox.jsonl was not closed: try again"
+MOVING = "mail is moving, so what grows was not closed: try again when it is quiet"
+CHANGED = "something came meanwhile, so what grows was not closed: try again"
 
 # Done: the last seq of the closed segment, or what kept it from being closed.
 Closed = Callable[[int | None, BaseException | None], None]
@@ -117,7 +117,7 @@ class Removals:
         asked.closing = False
         if last is None:
             why = getattr(error, "strerror", None) or "input/output error"
-            asked.leave([name], f"inbox.jsonl cannot be closed: {why}")
+            asked.leave([name], f"what grows cannot be closed: {why}")
         else:
             asked.wanted.remove(name)
             asked.plans[name] = asked.plans[name].closed(last)

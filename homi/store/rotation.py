@@ -6,12 +6,11 @@ homi-mailbox(5) has the order.
 
 import os
 
-from homi.address import is_name
 from homi.store.archive import ARCHIVE, in_archive, segments
 from homi.store.batch import Place
 from homi.store.disk import Disk
-from homi.store.journal import MAIL, Journal, Journals
-from homi.store.reading import INBOX, LEDGER
+from homi.store.journal import Journal, Journals
+from homi.store.places import LEDGER, folder_of, inbox_in, places
 
 
 def close_segment(journals: Journals, place: Place) -> int:
@@ -28,26 +27,23 @@ def close_segment(journals: Journals, place: Place) -> int:
     disk.mkdir(os.path.join(folder, ARCHIVE))
     disk.sync_dir(folder)
     at("archive-made")
-    for journal, name in ((place.inbox, INBOX), (place.ledger, LEDGER)):
+    for journal, name in ((place.inbox, inbox_in(folder)), (place.ledger, LEDGER)):
         try:
             _move(journals, journal, os.path.join(folder, in_archive(name, last)))
         except OSError:
             if name == LEDGER or not disk.exists(journal.path):
                 journals.shut(journal.name)
             raise
-        at(f"archive-{name.partition('.')[0]}")
+        at("archive-ledger" if name == LEDGER else "archive-inbox")
     place.known.closed(last)
     return last
 
 
 def finish(disk: Disk, root: str) -> None:
     """Close to the end what a crash left half closed: before any journal is read."""
-    base = os.path.join(root, MAIL)
-    if not disk.exists(base):
-        return
-    for name in disk.listdir(base):
-        folder = os.path.join(base, name)
-        found = segments(disk, folder) if is_name(name) else []
+    for name in places(disk, root):
+        folder = os.path.join(root, folder_of(name))
+        found = segments(disk, folder)
         if not found or found[-1].whole:
             continue
         ledger = os.path.join(folder, LEDGER)
@@ -57,7 +53,7 @@ def finish(disk: Disk, root: str) -> None:
         if (
             disk.exists(inbox)
             and disk.exists(ledger)
-            and not disk.exists(os.path.join(folder, INBOX))
+            and not disk.exists(os.path.join(folder, inbox_in(folder)))
         ):
             disk.rename(ledger, closed)
             sync_both(disk, folder)

@@ -25,10 +25,11 @@ from homi.store.reading import EnvelopeHead, MsgHead
 
 COLUMNS = (
     *("box", "seq", "segment", "offset", "length", "head", "tail", "sender", "device"),
-    *("kind", "addressed", "thread", "reply_to", "at", "ttl", "again", "rung"),
+    *("kind", "addressed", "dest", "thread", "reply_to", "at", "ttl", "again", "rung"),
     *("reason", "until", "session", "changed", "taken", "repeat", "pending"),
 )
 SELECT = ", ".join(f"mail.{column}" for column in COLUMNS)
+RUNG_AT = COLUMNS.index("rung")
 _INT_MAX = (1 << 63) - 1  # SQLite's integers end there
 
 _session = msgspec.json.Decoder(SessionRef).decode
@@ -43,6 +44,7 @@ _Columns = tuple[
     str,
     str | None,
     Kind,
+    str,
     str,
     str | None,
     str | None,
@@ -73,6 +75,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     device: str | None
     kind: Kind
     addressed: str  # msg.to as the sender wrote it
+    dest: str  # of an out queue: the whole address after aliases; else empty
     thread: str | None
     reply_to: MessageId | None
     at: str  # RFC 3339
@@ -159,6 +162,7 @@ class Row:
     device: str | None
     kind: Kind
     addressed: str
+    dest: str
     thread: str | None
     reply_to: str | None
     at: str
@@ -174,14 +178,17 @@ class Row:
     pending: bool
 
     @classmethod
-    def new(cls, box: int, segment: int, offset: int, length: int, of: Head) -> "Row":
-        """A message as it arrived."""
+    def new(
+        cls, box: int, offset: int, length: int, of: Head, *, queued: bool
+    ) -> "Row":
+        """A message as it arrived, in an out queue or a mailbox."""
         row, msg = cls(), of.msg
-        row.box, row.seq, row.segment = box, of.seq, segment
+        row.box, row.seq, row.segment = box, of.seq, 0
         row.offset, row.length = offset, length
         row.head, row.tail = halves(msg.id)
         row.sender, row.device, row.kind = msg.from_, of.via.device, msg.kind
         row.addressed = msg.to if isinstance(msg.to, str) else ""
+        row.dest = of.to if queued and isinstance(of.to, str) else ""
         row.thread = msg.thread if isinstance(msg.thread, str) else None
         row.reply_to, row.at = msg.reply_to, of.at
         ttl = msg.ttl_s
@@ -233,6 +240,7 @@ class Row:
             self.device,
             self.kind,
             self.addressed,
+            self.dest,
             self.thread,
             self.reply_to,
             self.at,
@@ -266,6 +274,7 @@ class Row:
             device=self.device,
             kind=self.kind,
             addressed=self.addressed,
+            dest=self.dest,
             thread=self.thread,
             reply_to=MessageId(self.reply_to) if self.reply_to is not None else None,
             at=self.at,

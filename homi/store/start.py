@@ -18,6 +18,7 @@ from homi.store.journal import Journals
 from homi.store.lines import Finding
 from homi.store.loading import load
 from homi.store.mailbox import Mailbox
+from homi.store.places import place_of
 from homi.store.recovery import Keep, recover
 from homi.store.reminder import Reminder
 from homi.store.ring import Ring, resize
@@ -63,15 +64,15 @@ def start(
         ) from error
     committer = Committer(ring, journals, keep, now, hook)
     mailboxes: dict[Name, Mailbox] = {}
-    usable = [j.name.split("/")[1] for j in journals.loaded() if not j.broken]
+    usable = [place_of(j.name) for j in journals.loaded() if not j.broken]
     for name in sorted(set(usable)):
-        before = index.before(Name(name)) if index is not None else None
-        loaded = load(root, Name(name), disk, before=before)
+        before = index.before(name) if index is not None else None
+        loaded = load(root, name, disk, before=before)
         place = committer.place(name)
         place.old = loaded.old
         place.inbox.last = max(place.inbox.last, loaded.mailbox.last_seq)
         place.ledger.last = max(place.ledger.last, loaded.mailbox.last_n)
-        mailboxes[Name(name)] = loaded.mailbox
+        mailboxes[name] = loaded.mailbox
         findings += loaded.findings
         for origin, message, where in loaded.keys:
             place.known.add(key_of(origin, message), where)

@@ -23,10 +23,10 @@ from homi.store.disk import Disk, RealDisk
 from homi.store.engine import Engine
 from homi.store.fault import from_environment
 from homi.store.index import Index
-from homi.store.journal import MAIL
 from homi.store.lines import read_line
 from homi.store.lock import Lock
 from homi.store.mailbox import Mailbox, stamp
+from homi.store.places import folder_of
 from homi.store.quarantine import Quarantine
 from homi.store.reminder import Finished
 from homi.store.ring import FIXED, NAME_MAX
@@ -120,7 +120,8 @@ class DiskStore:
     # ---- the contract ----
 
     def mailbox(self, name: Name) -> Mailbox:
-        """The mailbox of name; a new one touches the disk with its first line."""
+        """The mailbox or out queue of that place; a new one touches the disk with its
+        first line."""
         box = self._boxes.get(name)
         if box is None:
             box = self._boxes[name] = Mailbox(name, partial(self._line, name))
@@ -129,7 +130,11 @@ class DiskStore:
 
     def mailboxes(self) -> list[Mailbox]:
         """Every mailbox on disk or asked for."""
-        return list(self._boxes.values())
+        return [box for box in self._boxes.values() if box.device is None]
+
+    def queues(self) -> list[Mailbox]:
+        """Every out queue on disk or asked for."""
+        return [box for box in self._boxes.values() if box.device is not None]
 
     def submit(self, mail: Mail) -> None:
         """Commit mail; done comes after it is durable, in the inbox and known here."""
@@ -183,7 +188,7 @@ class DiskStore:
 
     def _line(self, name: Name, where: int, length: int) -> bytes:
         """The bytes of an inbox line."""
-        path, offset = inbox_at(os.path.join(self._root, MAIL, name), where)
+        path, offset = inbox_at(os.path.join(self._root, folder_of(name)), where)
         return read_line(self._disk, path, offset, length)
 
     def _old(self, name: Name, message: MessageId) -> tuple[int, Rung] | None:
@@ -213,6 +218,7 @@ class DiskStore:
                     mail.head,
                     mail.via,
                     stamp(mail.tail),
+                    mail.to,
                 )
         # In the order of the file: evidence stands before the decisions of its batch.
         entries = batch.evidence + batch.decisions
@@ -252,6 +258,7 @@ class DiskStore:
                 mail.head,
                 mail.via,
                 stamp(mail.tail),
+                mail.to,
             )
         for entry in result.entries:
             self.mailbox(Name(entry.place)).apply(entry.line)

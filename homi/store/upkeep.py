@@ -19,7 +19,7 @@ from homi.store.engine import Engine
 from homi.store.index import Index
 from homi.store.mailbox import Mailbox
 from homi.store.oldids import OldIds
-from homi.store.reading import INBOX, LEDGER
+from homi.store.places import ledger_of, place_of
 from homi.store.removals import Closed, Removals
 from homi.store.rotation import close_segment
 from homi.store.worker import Worker
@@ -117,13 +117,13 @@ class Upkeep:
         ends = self._committer.checkpoint.ends
         while ends:
             path, end = ends.popitem()
-            _, name, journal = path.split("/")
-            inbox, ledger = self._ends.get(Name(name), (0, 0))
-            if journal == INBOX:
-                inbox = end
-            elif journal == LEDGER:
+            name = place_of(path)
+            inbox, ledger = self._ends.get(name, (0, 0))
+            if path == ledger_of(name):
                 ledger = end
-            self._ends[Name(name)] = self._todo[Name(name)] = inbox, ledger
+            else:
+                inbox = end
+            self._ends[name] = self._todo[name] = inbox, ledger
 
     def _behind(self) -> int:
         """Bytes of synced mail that are not indexed."""

@@ -14,7 +14,7 @@ from homi.store.database import Broken, Database, Moved, Unwritable
 from homi.store.disk import Disk
 from homi.store.lines import Finding
 from homi.store.loading import Before, Whole
-from homi.store.reading import LEDGER
+from homi.store.places import LEDGER
 from homi.store.rows import SELECT, Box, Row
 
 

@@ -1,13 +1,15 @@
 """Admission and resolution: pure decisions over facts."""
 
+import msgspec
 import pytest
 
 from homi import gate
 from homi.address import Address, Device, Name, parse_address
-from homi.config import QUOTA_BYTES, QUOTA_PENDING
+from homi.config import QUEUE_BYTES, QUEUE_PENDING, QUOTA_BYTES, QUOTA_PENDING
 from homi.envelope import Kind, MessageId, Msg
 from homi.errors import NoSuchDevice, NoSuchName, Usage
-from homi.routing import ALIASES_MAX, Facts, check_alias, live_name, resolve
+from homi.hops import is_loop, onward
+from homi.routing import ALIASES_MAX, Facts, Place, check_alias, live_name, resolve
 
 MIB = 1 << 20
 
@@ -53,7 +55,8 @@ def test_the_disk_reserve_refuses_before_the_disk_is_full() -> None:
 
 
 def where(text: str, device: str | None = None) -> tuple[str, str]:
-    return resolve(Address(Name(text), Device(device) if device else None), facts())
+    address = Address(Name(text), Device(device) if device else None)
+    return resolve(address, facts())[:2]
 
 
 def facts(aliases: dict[str, str] | None = None) -> Facts:
@@ -70,7 +73,7 @@ def facts(aliases: dict[str, str] | None = None) -> Facts:
 
 
 def led(text: str, aliases: dict[str, str]) -> tuple[str, str]:
-    return resolve(parse_address(text), facts(aliases))
+    return resolve(parse_address(text), facts(aliases))[:2]
 
 
 def test_a_claim_comes_before_a_live_session() -> None:
@@ -146,3 +149,87 @@ def test_the_session_behind_a_front_is_the_name_before_it() -> None:
         led("eve-live-x", {})
     with pytest.raises(NoSuchName):
         led("ada-live", {})
+
+
+def linked(text: str, aliases: dict[str, str] | None = None) -> Place:
+    known = facts(aliases)._replace(
+        devices=lambda: [Device("pi"), Device("lab")],
+        mirror={"reviewer": "reviewer@lab", "ada": "ada@lab"}.get,
+    )
+    return resolve(parse_address(text), known)
+
+
+def test_an_address_on_a_linked_device_leads_to_its_queue() -> None:
+    """The queue is of the final device, and the address stays whole."""
+    assert linked("gds@lab") == ("queue", "@lab", "gds@lab")
+    assert linked("owner@lab") == ("queue", "@lab", "owner@lab")
+    assert linked("ada@mini") == ("mailbox", "ada", "ada")
+    with pytest.raises(NoSuchDevice, match="no device lap is linked") as refused:
+        linked("gds@lap")
+    assert refused.value.hint == "did you mean gds@lab?"
+    with pytest.raises(NoSuchDevice) as refused:
+        linked("gds@elsewhere")
+    assert "homi pair" in refused.value.hint
+
+
+def test_an_alias_may_lead_to_another_device_and_its_own_name_there() -> None:
+    """What is called so elsewhere is another one: that is no circle."""
+    assert linked("r", {"r": "reviewer@lab"}) == ("queue", "@lab", "reviewer@lab")
+    assert linked("gds", {"gds": "gds@lab"}) == ("queue", "@lab", "gds@lab")
+    check_alias(Name("gds"), parse_address("gds@lab"), {}.get, Device("mini"))
+    with pytest.raises(Usage, match="leads back to itself"):
+        check_alias(Name("gds"), parse_address("gds@mini"), {}.get, Device("mini"))
+
+
+def test_a_mirror_comes_after_everything_local() -> None:
+    """A claim of that name keeps its mail."""
+    assert linked("reviewer") == ("queue", "@lab", "reviewer@lab")
+    assert linked("ada") == ("mailbox", "ada", "ada")
+    assert linked("reviewer", {"reviewer": "ada"}) == ("mailbox", "ada", "ada")
+
+
+def test_a_full_queue_is_refused_with_its_device_named() -> None:
+    """A queue holds more than a mailbox, and its owner is not there to read it."""
+    held = gate.no_room(QUEUE_PENDING - 1, 0, 10, 1 << 40, 64 * MIB, "lab")
+    assert held is None
+    for pending, size in ((QUEUE_PENDING, 0), (1, QUEUE_BYTES)):
+        refused = gate.no_room(pending, size, 10, 1 << 40, 64 * MIB, "lab")
+        assert refused is not None
+        assert (refused.reason, refused.exit_status) == ("quota", 75)
+        assert "device lab" in refused.text
+        assert "homi queue @lab" in refused.hint
+
+
+@pytest.mark.parametrize("kind", [Kind.BOUNCE, Kind.NOTICE])
+def test_a_device_may_send_back_only_what_is_about_mail_of_ours(kind: Kind) -> None:
+    """A forged bounce would end a wait or mislead a sender."""
+    back = msg(kind, auto=True)
+    assert gate.link_refused(back, "lab", ours=True) is None
+    refused = gate.link_refused(back, "lab", ours=False)
+    assert refused is not None
+    assert refused.reason == "policy"
+
+
+def test_a_device_sends_as_an_agent_does_and_under_a_name() -> None:
+    """Wakes, auto and odd senders are no other device's to make."""
+    assert gate.link_refused(msg(), "lab", ours=False) is None
+    for bad in (
+        msg(Kind.WAKE),
+        msg(auto=True),
+        msgspec.structs.replace(msg(), from_="../ada"),
+    ):
+        refused = gate.link_refused(bad, "lab", ours=True)
+        assert refused is not None
+        assert refused.reason == "policy"
+    assert gate.link_refused(msg(), None, ours=True) is not None
+    assert gate.link_refused(msg(), "../x", ours=True) is not None
+
+
+def test_hops_end_where_a_message_goes_in_a_circle() -> None:
+    """Once more at the same device is a move, three times a loop."""
+    assert not is_loop(("mini",))
+    assert not is_loop(("mini", "lab", "mini"))
+    assert is_loop(("mini", "lab", "mini", "lab", "mini"))
+    many = tuple(f"d{n}" for n in range(8))
+    assert not is_loop(many)
+    assert is_loop(onward(many, "mini"))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from homi import ids
-from homi.address import Name
+from homi.address import Device, Name
 from homi.claims import State
 from homi.clock import SystemClock
 from homi.config import QUOTA_PENDING, Config
@@ -45,11 +45,13 @@ class Bench:
         self.names.claim("ada", None, 0.0)
         self.names.claim("bob", None, 0.0)
         sessions = Sessions([root / "claude"], SystemClock())
+        self.owners = Owners(self.names, sessions)
+        self.owners.devices = lambda: [Device("lab"), Device("pi")]
         self.refused = root / "quarantine" / "refused.jsonl"
         self.postmaster = Postmaster(
             self.store,
             self.names,
-            Owners(self.names, sessions),
+            self.owners,
             Quarantine(str(root), RealDisk()),
             self.clock,
             Config(device="mini"),
@@ -58,11 +60,17 @@ class Bench:
         self.postmaster.subscribe(lambda name, item: self.hints.append((name, item)))
 
     async def send(
-        self, msg: Msg, stamp: Stamp = CONTROL, raw: bytes | None = None
+        self,
+        msg: Msg,
+        stamp: Stamp = CONTROL,
+        raw: bytes | None = None,
+        hops: tuple[str, ...] = (),
     ) -> Result:
         got: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
         body = raw if raw is not None else encode(msg)
-        self.postmaster.accept(Submission(msg, body, stamp, msg.to, got.set_result))
+        self.postmaster.accept(
+            Submission(msg, body, stamp, msg.to, got.set_result, hops)
+        )
         async with asyncio.timeout(5):
             return await got
 

@@ -116,6 +116,7 @@ def test_a_message_is_known_with_all_that_became_of_it(tmp_path: Path) -> None:
         session=ADA,
         changed=AT,
         pending=True,
+        dest="",
     )
     assert (second.rung, second.pending) == (Rung.ANSWERED, False)
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from homi.store.disk import RealDisk
-from homi.store.journal import Journal, Journals, is_journal
+from homi.store.journal import Journal, Journals
+from homi.store.places import is_journal
 from tests.unit.store.commit_kit import FaultyDisk
 
 ADA = "mail/ada/inbox.jsonl"
@@ -157,6 +158,11 @@ def test_strays_in_mail_are_no_journals(tmp_path: Path) -> None:
     [
         (ADA, True),
         ("mail/ada/ledger.jsonl", True),
+        ("out/mini/queue.jsonl", True),
+        ("out/mini/ledger.jsonl", True),
+        ("out/mini/inbox.jsonl", False),
+        ("mail/ada/queue.jsonl", False),
+        ("out/../queue.jsonl", False),
         ("mail/../inbox.jsonl", False),
         ("mail/ada/../x/inbox.jsonl", False),
         ("/etc/passwd", False),
