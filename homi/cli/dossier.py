@@ -17,7 +17,7 @@ from homi.envelope import SHOWN
 from homi.mail import Mail
 from homi.mail.places import Book
 from homi.reports import Listing
-from homi.routing import Facts, resolve
+from homi.routing import Facts, Place, resolve
 from homi.store.index import Entry, Query
 from homi.store.places import folder_of
 
@@ -69,8 +69,8 @@ class Whois(msgspec.Struct, frozen=True, kw_only=True):
     mailbox: Box
 
 
-def meant(mail: Mail, wanted: Address, book: Book) -> Name:
-    """The local name that an address means, in whichever way; 67 and 68 where none."""
+def meant(mail: Mail, wanted: Address, book: Book) -> Place:
+    """What an address means, in whichever way; 67 and 68 where nothing."""
     known = {*BUILT_IN, *mail.mailboxes(), *book.claims, *book.aliases, *book.released}
     live = {Name(row.address) for row in live_sessions() if row.address}
     facts = Facts(
@@ -79,9 +79,11 @@ def meant(mail: Mail, wanted: Address, book: Book) -> Name:
         fronted=book.fronted,
         live=live.__contains__,
         alias=lambda _name: None,  # an alias is shown itself
-        known=lambda: known | live,
+        known=lambda: {*known, *live, *book.mirrors},
+        devices=mail.devices,
+        mirror=book.mirror,
     )
-    return resolve(wanted, facts).name
+    return resolve(wanted, facts)
 
 
 def gather(

@@ -15,7 +15,6 @@ from homi.connection import Connection
 from homi.dial import Absent
 from homi.errors import Usage
 from homi.far import FarRow
-from homi.mail import neighbours
 from homi.peers.probe import Probe
 from homi.render import Cell, cell, fields
 from homi.reports import AliasRow, Listing, MirrorRow, NameRow, SessionRow
@@ -121,7 +120,7 @@ def from_files(mail: Mail, only: Sequence[str] | None = None) -> Listing:
     loose = [session for session in live if session.address not in names]
     if only is not None:
         return Listing(device="", names=rows, sessions=loose)
-    mirrors = [MirrorRow("", to) for to in neighbours.mirrored(mail.root)]
+    mirrors = [MirrorRow("", to) for to in sorted(mail.shown().mirrors)]
     aliases = aliases_from_files(mail)
     return Listing("", rows, loose, aliases, mirrors)
 

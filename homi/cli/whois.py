@@ -18,7 +18,6 @@ from homi.cli.measure import Measured, measure
 from homi.connection import Connection
 from homi.dial import Absent
 from homi.errors import StorageFailed
-from homi.mail import neighbours
 from homi.mail.places import Book
 from homi.render import Cell
 from homi.reports import Listing, NameRow, SessionRow
@@ -39,11 +38,12 @@ def whois(home: str, /, address: str, *, no_probe: bool, as_json: bool) -> None:
     """
     mail = Mail(paths.state_root(home))
     wanted = parse_address(own(mail.root, address))
-    if wanted.device in neighbours.devices(mail.root):
-        far.whois(mail, wanted, as_json=as_json)
-        return
     book = _book(mail)
-    name = meant(mail, wanted, book)
+    place = meant(mail, wanted, book)
+    if not place.local:
+        far.whois(mail, parse_address(place.to), as_json=as_json)
+        return
+    name = place.name
     claimed = name in BUILT_IN or name in book.claims
     listing = _listing(mail, name, claimed=claimed)
     seen = measure(listing, asked=not no_probe)
@@ -60,7 +60,7 @@ def _book(mail: Mail) -> Book:
         return mail.book()
     except StorageFailed as error:
         mail.note(error.text)
-        return Book({}, {}, {})
+        return Book({}, {}, {}, {})
 
 
 def _listing(mail: Mail, name: Name, *, claimed: bool) -> Listing:

@@ -14,7 +14,7 @@ from homi.courier.outlook import Outlook
 from homi.doors.abroad import Alone, Neighbours
 from homi.doors.linking import Linked
 from homi.envelope import LedgerLine, Reason, Rung
-from homi.errors import NoSuchName, NotReached, Unavailable
+from homi.errors import NoSuchDevice, NoSuchName, NotReached, Unavailable
 from homi.legs.hook import Sheet
 from homi.names import Names
 from homi.owners import Owners
@@ -100,7 +100,7 @@ class Office:
                 hint=f"homi claim {place.name}",
             )
         if place.kind == "queue":
-            raise NoSuchName(
+            raise NoSuchDevice(
                 f"{place.to} is on another device, its mailbox is there",
                 hint=f"homi queue {place.name} shows what waits to go there",
             )

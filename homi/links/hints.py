@@ -86,7 +86,7 @@ class Hints:
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Hints are sent from now on, about what is pending already, too."""
         self._loop = loop
-        for box in self._store.mailboxes():
+        for box in (*self._store.mailboxes(), *self._store.queues()):
             for item in box.pending.values():
                 self.arrived(box.name, item)
 

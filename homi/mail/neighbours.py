@@ -28,12 +28,6 @@ def far(root: Path) -> list[FarRow]:
     return [_row(device, rows.get(device)) for device in devices(root)]
 
 
-def mirrored(root: Path) -> list[str]:
-    """The addresses of other devices that are listed here."""
-    found = _read(root / "names.json").get("mirrors")
-    return sorted(found) if isinstance(found, dict) else []
-
-
 def addresses(root: Path) -> Iterator[str]:
     """Every name of every linked device, with the device."""
     for row in far(root):

@@ -21,7 +21,7 @@ from homi.address import (
     parse_address,
 )
 from homi.envelope import Msg, decode_msg
-from homi.errors import NoSuchDevice, NoSuchName, StorageFailed
+from homi.errors import NoSuchDevice, StorageFailed
 from homi.routing import Facts, Place, fronted_by, resolve
 from homi.store import pickup
 from homi.store.disk import RealDisk
@@ -35,6 +35,7 @@ class Book(NamedTuple):
     claims: dict[Name, dict[str, Any]]
     aliases: dict[Name, dict[str, Any]]
     released: dict[Name, dict[str, Any]]
+    mirrors: dict[str, dict[str, Any]]  # by full address
 
     def fronted(self, name: Name) -> bool:
         """Whether the sessions of that claim go by another name."""
@@ -44,6 +45,15 @@ class Book(NamedTuple):
         """The address that name leads to as an alias."""
         to = self.aliases.get(name, {}).get("to")
         return to if isinstance(to, str) else None
+
+    def mirror(self, name: Name) -> str | None:
+        """The address of the one mirror that may be listed under that name here."""
+        found = [
+            to
+            for to in self.mirrors
+            if name in (to.partition("@")[0], to.replace("@", "."))
+        ]
+        return found[0] if len(found) == 1 else None
 
     def public(self, name: Name) -> Name:
         """The name that a session so called has towards others."""
@@ -88,7 +98,10 @@ class Places:
                 f"cannot read {path}: it is damaged",
                 hint="homi start sets it aside and says what it held",
             ) from error
-        return Book(*(_entries(raw.get(part)) for part in Book._fields))
+        claims, aliases, released = (
+            _entries(raw.get(part)) for part in ("claims", "aliases", "released")
+        )
+        return Book(claims, aliases, released, _mirrors(raw.get("mirrors")))
 
     def listed(self) -> list[Name]:
         """As claimed(); where that cannot be read, the names that have a mailbox: one
@@ -132,7 +145,7 @@ class Places:
         left = {name for name in self.mailboxes() if name not in book.aliases}
         found = self._resolve(text, {*self.listed(), *left}, book)
         if not found.local:
-            raise NoSuchName(
+            raise NoSuchDevice(
                 f"{found.to} is on another device, its mailbox is there",
                 hint=f"homi queue {found.name} shows what waits to go there",
             )
@@ -157,7 +170,7 @@ class Places:
         try:
             return self.book()
         except StorageFailed:
-            return Book({}, {}, {})
+            return Book({}, {}, {}, {})
 
     def _queue(self, place: Name) -> Name:
         """The out queue of that place; 68 where nothing is linked and none is left."""
@@ -182,6 +195,7 @@ class Places:
                 alias=book.leads_to,
                 known=lambda: [*known, *book.aliases],
                 devices=self.devices,
+                mirror=book.mirror,
             ),
         )
 
@@ -202,6 +216,16 @@ def readable(raw: msgspec.Raw) -> Msg | None:
         return decode_msg(raw)
     except (ValueError, RecursionError):
         return None
+
+
+def _mirrors(raw: object) -> dict[str, dict[str, Any]]:
+    """The readable mirrors, by address."""
+    items = raw.items() if isinstance(raw, dict) else []
+    return {
+        to: entry
+        for to, entry in items
+        if all(map(is_name, to.split("@", 1))) and isinstance(entry, dict)
+    }
 
 
 def _entries(raw: object) -> dict[Name, dict[str, Any]]:

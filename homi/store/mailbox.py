@@ -120,7 +120,7 @@ class Item:
         # The linked device it came by, which may not be its sender's own.
         self.link: Device | None = None
         if via.door == "link":
-            self.link = Device(via.device or "")
+            self.link = Device(via.relay or via.device or "")
         self.sender = f"{via.device or ''}/{head.from_}"  # the lane, with the mailbox
         self.via_repeat = via.repeat  # the sender may have sent it twice
         self.at = at  # RFC 3339

@@ -84,6 +84,7 @@ def test_mirrored_names_are_listed_for_sessions_and_go_with_the_link(
         if row["kind"] == "mirror" and row["name"] == "reviewer.mini"
     ]
     assert mirror["note"] == "reviewer is claimed here"
+    assert laptop.json("whois", "tester")["address"] == "tester@mini"
     session = laptop.session("tester")
     until(lambda: laptop.planted("tester.mini"), "it steps aside")
     session.close()

@@ -63,6 +63,7 @@ class Scene:
         )
         kept = asyncio.get_running_loop().create_future()
         mail = Mail(place, "x", head, via, encode(head), tail, kept.set_result)
+        mail.to = to
         self.store.submit(mail)
         await kept
         assert mail.item is not None
@@ -249,7 +250,7 @@ def test_mail_that_went_on_from_here_is_told_of_along_the_way_back() -> None:
     """From lab over this device to mini: what mini tells, lab hears, by its clock."""
 
     async def test(scene: Scene) -> None:
-        via = Via(door="link", device="lab")
+        via = Via(door="link", device="far", relay="lab", key="SHA256:x")
         place = queue_of(MINI)
         message = await scene.keep(place, "on its way", via)
         await scene.record(place, message, Rung.RELAYED)

@@ -13,8 +13,8 @@ from homi.mail import Mail
 from homi.mail.shared import rungs, steps
 from tests.unit.mail.kit import Root, letter, message, stamp
 
-KEY, OTHER = "mini", "lab"
-LINK = {"door": "link", "device": "mini", "verified": True}
+KEY, OTHER = "SHA256:mini", "SHA256:lab"
+LINK = {"door": "link", "device": "mini", "key": KEY, "verified": True}
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def root(tmp_path: Path) -> Root:
     """Three letters: one of mini's that was seen, one of lab's, one of this device."""
     root = Root(tmp_path / "s")
     root.claim("ada")
-    lab = {**LINK, "device": "lab"}
+    lab = {**LINK, "device": "lab", "key": OTHER}
     root.inbox(
         "ada",
         letter(1, "bob", "from mini") | {"via": LINK},
