@@ -39,6 +39,7 @@ from homi.hops import is_loop, onward
 from homi.names import Names
 from homi.owners import Owners
 from homi.returns import Returns
+from homi.room import Room
 from homi.routing import Place, resolve
 from homi.store.base import Kept, Mail, Store
 from homi.store.mailbox import Item, Mailbox
@@ -117,7 +118,7 @@ class Postmaster:
         self._clock = clock
         self._device = config.device_name()
         self._facts = owners.facts(self._device)
-        self._reserve = config.reserve << 20
+        self._room = Room(store, config.reserve << 20)
         self._hints: list[Callable[[Name, Item], None]] = []
         self._answers: list[Callable[[Name, LedgerLine], None]] = []
         self._places: dict[str, Name] = {}
@@ -162,10 +163,12 @@ class Postmaster:
         if refusal is not None:
             self.refuse(sub, refusal)
             return
-        full = None if is_digest(head) else self._no_room(place, len(tail))
-        done = partial(self._committed, sub, full)
+        full = None if is_digest(head) else self._room.refusal(place, len(tail))
+        done: Callable[[Mail], None] = partial(self._committed, sub, full)
         if hops and is_loop(hops):
             done = partial(self._loops, sub, full)
+        if full is not None:
+            done = self._room.short(place, full, done)
         mail = Mail(place, stamp.origin, head, stamp.via, sub.msg, tail, done)
         mail.to = to
         # A full mailbox still answers for what it holds: a repeat is no new mail.
@@ -232,19 +235,6 @@ class Postmaster:
         if device is None or not is_name(device):
             return None
         return self._store.mailbox(queue_of(Device(device)))
-
-    def _no_room(self, place: Name, length: int) -> HomiError | None:
-        """Why place takes nothing of this length now; None when it does."""
-        store = self._store
-        box = store.mailbox(place)
-        return gate.no_room(
-            len(box.pending) + box.coming,
-            box.pending_bytes + box.coming_bytes,
-            length,
-            store.free_bytes(),
-            self._reserve,
-            box.device,
-        )
 
     def _now(self) -> bytes:
         """The postmark's time; formatted once a millisecond, a hot path's cost."""
