@@ -113,6 +113,7 @@ class Exchange:
         self._pulse = Pulse(here.loop, self._send_ping, self.close, here.keepalive)
         self._questions = Questions(wire.answer)
         self._ack_due = False
+        self._begun = False
         self._ended = False
         self._doers: dict[type, Callable[[Any, bytes], None]] = {
             Hello: self._hello,
@@ -131,7 +132,11 @@ class Exchange:
         return self._open() and self._out.room
 
     def start(self) -> None:
-        """Say hello; the other end has ten seconds for its part."""
+        """Say hello; the other end has ten seconds for its part.  Its hello starts this
+        end too, so that a quick one loses nothing."""
+        if self._begun:
+            return
+        self._begun = True
         self._wire.answer(self._greeting.hello())
         self._pulse.start()
 
@@ -215,6 +220,7 @@ class Exchange:
 
     def _hello(self, hello: Hello, line: bytes) -> None:
         """Prove our key to whom we know."""
+        self.start()
         self._wire.answer(self._greeting.answer(line, hello))
 
     def _proof(self, proof: Proof, _line: bytes) -> None:
