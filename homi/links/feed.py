@@ -1,0 +1,276 @@
+"""The out queues that leave over one connection.
+
+Owns what is under way on it and what its acks mean for the ledgers; an event lost
+costs time only, since the pending sets are looked through again.  homi-protocol(7).
+"""
+
+import logging
+from asyncio import TimerHandle
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, Protocol
+
+from homi.address import Name
+from homi.clock import rfc3339
+from homi.config import LINE_MAX_ALONE, SWEEP
+from homi.envelope import LedgerLine, Reason, Rung
+from homi.errors import HomiError
+from homi.links.exchange import Exchange
+from homi.links.frames import Not, Refusal, mail_tail
+from homi.links.lanes import Next, Route
+from homi.store.mailbox import Item, Mailbox
+from homi.visible import visible
+
+log = logging.getLogger("homi.links")
+
+HEAD_MAX = 64  # bytes of a mail frame in front of its tail
+_REASONS = frozenset(Reason)
+
+
+class Record(Protocol):
+    """Writes a ledger line and tells those who wait for it."""
+
+    def __call__(
+        self,
+        name: Name,
+        line: LedgerLine,
+        done: Callable[[bool], None],
+        *,
+        durable: bool,
+    ) -> None:
+        """done(False): it is not in the ledger."""
+        ...
+
+
+class Bounce(Protocol):
+    """Ends an envelope that cannot be delivered, and tells its sender."""
+
+    def __call__(
+        self,
+        place: Name,
+        item: Item,
+        reason: Reason | None,
+        text: str,
+        by: str,
+        done: Callable[[bool], None] | None,
+    ) -> None:
+        """done(False): it is still pending."""
+        ...
+
+
+class Books(NamedTuple):
+    """Where a feed reads and writes."""
+
+    mailbox: Callable[[Name], Mailbox]
+    record: Record
+    bounce: Bounce
+    draw: Callable[[], float]  # in [0, 1)
+
+
+class Flight(NamedTuple):
+    """An envelope that was sent."""
+
+    route: Route
+    item: Item
+
+
+class Feed:
+    """Sends what waits for the devices behind one exchange."""
+
+    def __init__(self, exchange: Exchange, books: Books) -> None:
+        """exchange is proven.  Nothing is sent before route()."""
+        self._exchange = exchange
+        self._books = books
+        self._clock = exchange.here.clock
+        self._loop = exchange.here.loop
+        peer = exchange.peer
+        self._by = f"link {peer.device if peer else ''}"
+        self._routes: dict[Name, Route] = {}
+        self._ready: deque[Route] = deque()  # those that may have something to send
+        self._flights: deque[Flight] = deque()  # in the order of their numbers
+        self._upto = 0
+        self._due: TimerHandle | None = None
+        self._sweep: TimerHandle | None = None
+
+    def route(self, places: Iterable[Name]) -> None:
+        """Let exactly these out queues leave by this connection, from now on."""
+        wanted = list(places)
+        for place in wanted:
+            if place not in self._routes:
+                self._routes[place] = Route(self._books.mailbox(place))
+        for place in self._routes.keys() - set(wanted):
+            del self._routes[place]
+        if self._sweep is None:
+            self._sweep = self._loop.call_later(SWEEP, self._look)
+        self._wake()
+
+    def hint(self, place: Name, item: Item) -> None:
+        """There is a new envelope, or one that a person let go."""
+        if (route := self._routes.get(place)) is not None:
+            route.arrived(item)
+            if route not in self._ready:
+                self._ready.append(route)
+            self._pump()
+
+    def flush(self, place: Name) -> None:
+        """Try now whatever waits for a later moment in that out queue."""
+        if (route := self._routes.get(place)) is not None:
+            route.stir()
+            self._wake()
+
+    def acked(self, upto: int, refused: list[Not]) -> None:
+        """Settle what was sent, then send more."""
+        nots = {each.n: each for each in refused}
+        while self._upto < upto:
+            self._upto += 1
+            flight = self._flights.popleft()
+            refusal = nots.get(self._upto) if nots else None
+            if refusal is None:
+                self._stored(flight)
+            elif refusal.permanent:
+                self._bounced(flight, refusal)
+            else:
+                self._deferred(flight, refusal)
+        self._wake()
+
+    def stop(self) -> None:
+        """The exchange is over: what is not settled stays pending."""
+        for timer in (self._due, self._sweep):
+            if timer is not None:
+                timer.cancel()
+        self._routes.clear()
+        self._ready.clear()
+
+    def _look(self) -> None:
+        """Look through the pending sets for what a lost word told of."""
+        self._sweep = self._loop.call_later(SWEEP, self._look)
+        for route in self._routes.values():
+            route.sweep()
+        self._wake()
+
+    def _wake(self) -> None:
+        """Every route may have something to send."""
+        self._ready = deque(self._routes.values())
+        self._pump()
+
+    def _pump(self) -> None:
+        """Send while there is room, one of each out queue in turn."""
+        now = self._clock.wall()
+        ready, exchange = self._ready, self._exchange
+        while ready and exchange.room:
+            route = ready.popleft()
+            found = route.next(now)
+            if found is not None:
+                ready.append(route)
+                self._send(route, found)
+        if not ready:
+            self._plan(now)
+
+    def _plan(self, now: float) -> None:
+        """Come back when the first waiting lane is due."""
+        dues = [due for route in self._routes.values() if (due := route.due())]
+        if self._due is not None:
+            self._due.cancel()
+            self._due = None
+        if dues:
+            self._due = self._loop.call_later(max(0.0, min(dues) - now), self._wake)
+
+    def _send(self, route: Route, found: Next) -> None:
+        """Read one envelope and let it go."""
+        item = found.item
+        try:
+            envelope = route.box.read(item)
+        except HomiError as error:
+            # Its neighbours go on; the sweep tries it again.
+            log.error("%s %s", item.id, error.text)
+            route.settled(item)
+            route.recorded(item.seq)
+            return
+        tail = mail_tail(
+            item.to,
+            envelope.hops,
+            envelope.at,
+            bytes(envelope.msg),
+            verified=envelope.via.verified,
+            first=found.first,
+        )
+        flight = Flight(route, item)
+        if len(tail) + HEAD_MAX > LINE_MAX_ALONE:
+            text = (
+                f"it makes a line of {len(tail)} bytes, a link takes {LINE_MAX_ALONE}"
+            )
+            self._bounced(
+                flight, Refusal(code="bad-message", text=text, reason="too-large")
+            )
+            return
+        self._flights.append(flight)
+        self._exchange.mail(tail)
+
+    def _stored(self, flight: Flight) -> None:
+        """The other device has it: that ends it here."""
+        route, item = flight
+        route.settled(item)
+        log.debug("%s to=%s via=%s status=relayed", item.id, item.to, self._by)
+        line = self._line(item, Rung.RELAYED)
+        self._books.record(
+            route.box.name, line, lambda kept: _ended(route, item, kept), durable=True
+        )
+
+    def _bounced(self, flight: Flight, refusal: Refusal) -> None:
+        """It can never be stored there: its sender is told."""
+        route, item = flight
+        route.settled(item)
+        text = _told(refusal)
+        log.info("%s to=%s %s status=bounced (%s)", item.id, item.to, self._by, text)
+        self._books.bounce(
+            route.box.name,
+            item,
+            _reason(refusal),
+            text,
+            self._by,
+            lambda kept: _ended(route, item, kept),
+        )
+
+    def _deferred(self, flight: Flight, refusal: Refusal) -> None:
+        """Not now: its lane waits, and its ledger says until when."""
+        route, item = flight
+        until = route.refused(item, self._clock.wall(), self._books.draw())
+        if until is None:
+            return  # it only waits behind the one that was refused
+        text = _told(refusal)
+        log.info("%s to=%s %s status=deferred (%s)", item.id, item.to, self._by, text)
+        line = self._line(item, Rung.DEFERRED)
+        line.reason, line.until = _reason(refusal), rfc3339(until)
+        self._books.record(route.box.name, line, _ignore, durable=False)
+
+    def _line(self, item: Item, rung: Rung) -> LedgerLine:
+        """A ledger line on item."""
+        return LedgerLine(
+            seq=item.seq,
+            id=item.id,
+            rung=rung,
+            at=rfc3339(self._clock.wall()),
+            by=self._by,
+        )
+
+
+def _ended(route: Route, item: Item, kept: bool) -> None:
+    """Its end is recorded; where it could not be, the sweep finds it pending."""
+    route.recorded(item.seq)
+    if not kept:
+        log.info("%s is sent again, its end could not be recorded", item.id)
+
+
+def _reason(refusal: Refusal) -> Reason | None:
+    """Its reason, as far as it is a word of ours."""
+    return Reason(refusal.reason) if refusal.reason in _REASONS else None
+
+
+def _told(refusal: Refusal) -> str:
+    """The other end's words, harmless to look at."""
+    hint = f" ({refusal.hint})" if refusal.hint else ""
+    return visible(f"{refusal.text or refusal.code}{hint}")[:1000]
+
+
+def _ignore(_kept: bool) -> None:
+    """Evidence that could not be written costs a try too early."""

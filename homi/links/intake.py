@@ -1,0 +1,127 @@
+"""Mail that comes in over one connection: from a frame to a submission.
+
+Owns the postmark of a link and the order of a lane behind a refusal; who may write
+what is the gate's to say.  homi-protocol(7) states the rules.
+"""
+
+import logging
+from functools import partial
+from typing import Protocol
+
+from homi.address import is_name, show
+from homi.envelope import Via
+from homi.errors import (
+    BadMessage,
+    HomiError,
+    NotAllowed,
+    NotReached,
+    StorageFailed,
+    Unavailable,
+)
+from homi.links.exchange import Answered, Exchange
+from homi.links.frames import End, Mail, Refusal
+from homi.links.greeting import Peer
+from homi.links.questions import refusal
+from homi.postmaster import Result, Stamp, Submission
+from homi.strict import parse_msg
+
+log = logging.getLogger("homi.links")
+
+HOPS_READ = 28  # devices named in one frame: more is not believed
+STAMPS = 256  # postmarks kept ready: one a device behind the link
+LANES = 10_000  # refused on one connection; beyond it begins anew
+# Trying again can help; whatever else is refused is refused for good.
+TRANSIENT = (NotReached, StorageFailed, Unavailable)
+
+Lane = tuple[str, str, str]  # device, sender, address
+
+
+class Desk(Protocol):
+    """The way into the postmaster."""
+
+    def accept(self, sub: Submission) -> None:
+        """sub.done comes once, now or later."""
+        ...
+
+
+class Intake:
+    """What one proven peer sends."""
+
+    def __init__(self, exchange: Exchange, peer: Peer, desk: Desk) -> None:
+        """exchange is closed where peer asks for too much."""
+        self._exchange = exchange
+        self._peer = peer
+        self._key = peer.fingerprint
+        self._accept = desk.accept
+        self._stamps: dict[tuple[str, bool], Stamp] = {}
+        self._refused: set[Lane] = set()  # until their first comes again
+
+    def take(self, mail: Mail, answered: Answered) -> None:
+        """Submit mail; answered comes once."""
+        msg = bytes(mail.msg)
+        try:
+            head = parse_msg(msg)
+            self._check(mail)
+        except HomiError as error:
+            self._refuse(str(mail.n), error, answered)
+            return
+        lane = (mail.hops[0], head.from_, mail.to)
+        if self._refused and lane in self._refused:
+            if not mail.first:
+                answered(_BEHIND)
+                return
+            self._refused.discard(lane)
+        stamp = self._stamp(mail.hops[0], mail.verified)
+        done = partial(self._done, lane, answered)
+        self._accept(Submission(head, msg, stamp, mail.to, done, tuple(mail.hops)))
+
+    def _check(self, mail: Mail) -> None:
+        """The way it came must be one that leads here."""
+        hops = mail.hops
+        if not hops or hops[-1] != self._peer.device:
+            raise NotAllowed(
+                f"mail from {self._peer.device} must name it as the last of its hops"
+            )
+        if len(hops) > HOPS_READ:
+            raise BadMessage(f"{len(hops)} hops, the limit is {HOPS_READ}")
+        for hop in hops:
+            if not is_name(hop):
+                raise BadMessage(f"hops: {show(hop)} is no device")
+
+    def _done(self, lane: Lane, answered: Answered, result: Result) -> None:
+        """Stored, or refused."""
+        if result.kept:
+            answered(None)
+            return
+        error = result.error or StorageFailed("not known to be stored")
+        if isinstance(error, TRANSIENT):
+            self._refused.add(lane)
+            if len(self._refused) > LANES:
+                self._exchange.close(End.BUSY, f"over {LANES} lanes are refused")
+        self._refuse(result.id, error, answered)
+
+    def _refuse(self, what: str, error: HomiError, answered: Answered) -> None:
+        """Tell the other end, which tells the sender."""
+        log.info("%s from=%s refused (%s)", what, self._peer.device, error.text)
+        answered(refusal(error, permanent=not isinstance(error, TRANSIENT)))
+
+    def _stamp(self, device: str, verified: bool) -> Stamp:
+        """The postmark of mail whose sender is on that device."""
+        found = self._stamps.get((device, verified))
+        if found is None:
+            if len(self._stamps) >= STAMPS:
+                self._stamps.clear()
+            peer = self._peer.device
+            found = self._stamps[device, verified] = Stamp(
+                Via(
+                    door="link",
+                    device=device,
+                    key=self._key,
+                    relay=None if device == peer else peer,
+                    verified=verified,
+                )
+            )
+        return found
+
+
+_BEHIND = Refusal(code="not-reached", text="it waits behind an earlier one of its lane")
