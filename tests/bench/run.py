@@ -20,7 +20,17 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.bench import accept, command, kit, million, reading, slow, turns, views
+from tests.bench import (
+    accept,
+    command,
+    kit,
+    links,
+    million,
+    reading,
+    slow,
+    turns,
+    views,
+)
 from tests.bench.report import Figure, progress, save, skipped, table
 from tests.bench.setup import TINY, Setup, Sizes
 
@@ -42,6 +52,7 @@ def big(setup: Setup) -> list[Figure]:
 
 GROUPS: dict[str, Group] = {
     "accept": accept.measure,
+    "links": links.measure,
     "slow": slow.measure,
     "turns": turns.measure,
     "views": views.measure,
