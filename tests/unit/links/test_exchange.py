@@ -190,3 +190,13 @@ def test_who_stands_above_may_refuse_the_other_end_when_it_is_met() -> None:
     pair.carry()
     assert pair.laptop.port.ends == [("superseded", "")]
     assert not mini.exchange.room
+
+
+def test_a_hello_that_is_there_before_this_end_has_begun_is_answered() -> None:
+    pair = Pair(meet=False)
+    pair.laptop.exchange.start()
+    pair.carry()
+    pair.mini.exchange.start()
+    pair.carry()
+    assert pair.laptop.port.peers
+    assert pair.mini.port.peers
