@@ -29,7 +29,7 @@ from homi.descriptors import fill_standard_descriptors, raise_file_limit
 from homi.doors.bind import listener
 from homi.doors.control import ControlDoor
 from homi.doors.front import Front
-from homi.doors.office import Office
+from homi.doors.office import Office, Shown
 from homi.doors.peer import PeerDoor
 from homi.doors.pickup import PickupDoor
 from homi.doors.remarks import remarks
@@ -167,7 +167,11 @@ class Daemon:
         self._front = Front(names, owners, sessions, rename)
         self._nudges = Nudges(store, owners, postmaster.remind)
         self._pickup = PickupDoor(root, names, postmaster, quarantine)
-        self._linkage = setup.build(root, settings, store, disk, clock)
+        self._office = Office(
+            os.fspath(root), settings, store, names, owners, sessions, postmaster
+        )
+        self._linkage = setup.build(self._office, disk, clock)
+        owners.devices = self._linkage.links.devices
         self._looking = looking = Looking(root)
         self._talk = Talk(
             self._linkage,
@@ -177,10 +181,6 @@ class Daemon:
             (looking.rungs, looking.steps),
             KnownNames.file(root, disk),
             clock,
-        )
-        owners.devices = self._linkage.links.devices
-        self._office = Office(
-            os.fspath(root), settings, store, names, owners, sessions, postmaster
         )
 
     def _connect(self) -> None:
@@ -210,7 +210,7 @@ class Daemon:
         self._office.moved = self._moved
         self._office.socket_for = self._peer.socket_for
         self._office.order = self._courier.order
-        self._office.explain = self._courier.explain
+        self._office.explain = self._explain
         self._office.outlook = self._courier.outlook
         self._office.unproven = self._courier.unproven
         self._office.stirred = self._courier.stirred
@@ -302,6 +302,12 @@ class Daemon:
             self._courier.recorded(name, line)
         self._talk.recorded(name, line)
         self._office.watchers.moved(name)
+
+    def _explain(self, place: Name, item: Item) -> Shown:
+        """How far a message is, and what it waits for."""
+        if (device := device_of(place)) is not None:
+            return self._linkage.explain(device, item)
+        return self._courier.explain(place, item)
 
     def _sweep_later(self) -> None:
         """The one slow tick: it finds what a lost notice would have told."""

@@ -11,14 +11,20 @@ from typing import NamedTuple
 
 from homi.address import Device
 from homi.clock import Clock
-from homi.config import Config
+from homi.doors.office import Office, Shown
+from homi.envelope import Reason, Rung
 from homi.links.book import FILE, Book, Peerings
+from homi.links.carriage import Carriage
 from homi.links.checks import Probes
-from homi.links.clerk import Clerk, Waiting
+from homi.links.clerk import Clerk
+from homi.links.feed import Books
 from homi.links.links import Engine, Links
+from homi.links.state import REASONS
 from homi.links.traffic import Junction
 from homi.store.base import Store
 from homi.store.disk import Disk
+from homi.store.mailbox import Item
+from homi.store.places import device_of
 from homi.store.state import StateFile
 
 
@@ -29,19 +35,32 @@ class Linkage(NamedTuple):
     links: Links
     clerk: Clerk
     junction: Junction
+    carriage: Carriage
+
+    def explain(self, device: Device, item: Item) -> Shown:
+        """How far a message for device is, and what it waits for."""
+        link = self.links.link(self.book.route(device) or device)
+        if link is None:
+            return item.rung, Reason.UNREACHABLE, None
+        if link.up is not None or item.rung not in (Rung.STORED, Rung.DEFERRED):
+            return item.rung, item.reason, item.until
+        return item.rung, REASONS[link.state], link.next_try or None
 
 
-def build(
-    root: Path, settings: Config, store: Store, disk: Disk, clock: Clock
-) -> Linkage:
+def build(office: Office, disk: Disk, clock: Clock) -> Linkage:
     """Read links.json; nothing is dialled before Links.start().
 
     VersionMismatch (76) where a newer homi wrote that file.
     """
+    root, settings, store = Path(office.root), office.config, office.store
     file = StateFile(os.fspath(root / FILE), disk, Peerings)
-    book = Book(settings.device_name(), file)
-    probes = Probes(os.fspath(root), disk, store.closed)
+    book = Book(office.device, file)
+    probes = Probes(office.root, disk, store.closed)
     junction = Junction(probes)
+    books = Books(store.mailbox, office.record, office.postmaster.bounce, random.random)
+    carriage = Carriage(book, books, office.postmaster, lambda: queued(store))
+    carriage.join(junction)
+    office.postmaster.subscribe(carriage.hint)
     links = Links(
         book,
         clock,
@@ -50,7 +69,14 @@ def build(
         junction,
         keepalive=settings.keepalive,
     )
-    return Linkage(book, links, Clerk(links, probes, clock, _nothing), junction)
+    clerk = Clerk(links, probes, clock, carriage.waiting)
+    return Linkage(book, links, clerk, junction, carriage)
+
+
+def queued(store: Store) -> list[Device]:
+    """The devices that mail waits for here."""
+    places = [box.name for box in store.queues() if box.pending]
+    return [device for place in places if (device := device_of(place)) is not None]
 
 
 def _engine(root: Path, keepalive: float, disk: Disk) -> Engine:
@@ -60,8 +86,3 @@ def _engine(root: Path, keepalive: float, disk: Disk) -> Engine:
     ssh = importlib.import_module("homi.links.ssh")
     dialler = ssh.Dialler(identity.path, keepalive)
     return Engine(identity, dialler.dial)
-
-
-def _nothing(_device: Device) -> Waiting:
-    """What waits for a device."""
-    return Waiting(0, "")
