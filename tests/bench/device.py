@@ -1,8 +1,9 @@
 """One device of a link, as a process of its own: device.py ROLE ROOT FD COUNT.
 
 ROLE is mini, which takes what comes, or what laptop does with COUNT messages: drain
-sends them out of its out queue, blast sends them without a store of its own, single
-sends one after the other.  FD is its end of a socket.  Prints a JSON line of seconds.
+sends them out of its out queue, single one after the other; blast and knock do the same
+without a store of its own, as a client of mini would.  FD is its end of a socket.
+Prints a JSON line of seconds.
 """
 
 import asyncio
@@ -73,6 +74,7 @@ class One:
         self.up = loop.create_future()
         self.over = loop.create_future()
         self.settled = 0
+        self.quiet = asyncio.Event()  # what was settled is recorded
         self.on_ack: Callable[[], None] = lambda: None
         self.postmaster.subscribe(
             lambda place, item: self.feed.hint(place, item) if self.feed else None
@@ -102,7 +104,12 @@ class One:
         *,
         durable: bool,
     ) -> None:
-        self.store.record(name, line, done, durable=durable)
+        def told(kept: bool) -> None:
+            done(kept)
+            self.quiet.set()
+
+        self.quiet.clear()
+        self.store.record(name, line, told, durable=durable)
 
     def take(self, _exchange: Exchange, mail: Mail, answered: Answered) -> None:
         self.intake.take(mail, answered)
@@ -140,10 +147,7 @@ class One:
 
     async def blast(self, count: int) -> float:
         """The same out of nothing: what the receiver takes at the most."""
-        tails = [
-            mail_tail("ada@mini", ("laptop",), "", msg, verified=True, first=False)
-            for msg in (encode(letter("ada@mini")) for _ in range(count))
-        ]
+        tails = [tail_of(letter("ada@mini")) for _ in range(count)]
         tails.reverse()
         exchange = self.exchange
         assert exchange is not None
@@ -159,19 +163,29 @@ class One:
         return time.perf_counter() - begun
 
     async def single(self, count: int) -> list[float]:
-        """Seconds of each: accepted here, stored there, and told so; then of as many
-        that are only accepted here."""
+        """Seconds of each: accepted here, stored there, and told so; one begins when
+        the one before is done with."""
         assert self.feed is not None
         self.feed.route([self.queue])
         times = []
-        for address in ("ada@mini", "ada"):
-            for _ in range(count):
-                before = self.settled
-                begun = time.perf_counter()
-                await self.accept(letter(address))
-                if address != "ada":
-                    await self.reach(before + 1)
-                times.append(time.perf_counter() - begun)
+        for _ in range(count):
+            before = self.settled
+            begun = time.perf_counter()
+            await self.accept(letter("ada@mini"))
+            await self.reach(before + 1)
+            times.append(time.perf_counter() - begun)
+            await self.quiet.wait()
+        return times
+
+    async def knock(self, count: int) -> list[float]:
+        """The same out of nothing: one durable accept of a local client."""
+        assert self.exchange is not None
+        times = []
+        for number in range(1, count + 1):
+            begun = time.perf_counter()
+            self.exchange.mail(tail_of(letter("ada@mini")))
+            await self.reach(number)
+            times.append(time.perf_counter() - begun)
         return times
 
     def accept(self, head: Msg) -> asyncio.Future[Result]:
@@ -202,6 +216,12 @@ def letter(to: str) -> Msg:
     """A message of about SIZE bytes."""
     text = "x" * (SIZE - 120)
     return Msg(id=MessageId(ids.new()), from_="bob", to=to, text=text)
+
+
+def tail_of(head: Msg) -> bytes:
+    """The frame that carries it, behind its number."""
+    msg = encode(head)
+    return mail_tail("ada@mini", ("laptop",), "", msg, verified=True, first=False)
 
 
 async def main(role: str, root: Path, fd: int, count: int) -> None:

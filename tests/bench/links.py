@@ -36,18 +36,17 @@ def _figures(setup: Setup) -> Iterator[Figure]:
         progress(f"links, round {number + 1} of {setup.runs}")
         drained.append(many / run(setup.folder, "drain", many))
         blasted.append(many / run(setup.folder, "blast", many))
-        times = run(setup.folder, "single", few)
-        over.append(statistics.median(times[:few]))
-        here.append(statistics.median(times[few:]))
+        over.append(statistics.median(run(setup.folder, "single", few)))
+        here.append(statistics.median(run(setup.folder, "knock", few)))
     yield _ratio(
-        "one message, accept to far ack, of one local accept",
+        "one message, accept to far ack, of one accept there",
         over,
         here,
         Goal(3.5, most=True),
         lambda value: f"{value * 1e6:,.0f} us",
     )
     yield _ratio(
-        "window 256 out of a queue, of the same receiver alone",
+        "window 256 out of a queue, of the receiver alone",
         drained,
         blasted,
         Goal(0.30),
