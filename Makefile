@@ -26,7 +26,7 @@ test: $(STAMP)
 check: lint test demo
 
 test-clients: $(STAMP)
-	sh tests/setup.sh tools npm tmux unshare nsenter ip
+	sh tests/setup.sh tools npm tmux unshare nsenter ip ssh sshd
 	$(PYTEST) -n 0 -m clients tests/clients
 
 soak: $(STAMP)

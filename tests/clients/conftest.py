@@ -26,9 +26,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 class Post(Place):
     """homi for the sessions of one harness: its files and commands, not its folders."""
 
-    def __init__(self, claude: Claude) -> None:
+    def __init__(self, claude: Claude, device: str = "here") -> None:
         """Nothing started; the folders belong to the harness."""
         self.claude = claude
+        self.device = device
+        self.root = claude.state
+        self.home = claude.home
+        self.bin = claude.bin
         self.state = claude.root
         self.registry = claude.registry
         self.work = claude.work
@@ -37,6 +41,9 @@ class Post(Place):
         self.sessions = []
         self.started = []
         self.daemon = None
+        settings = self.home / ".config" / "homi"
+        settings.mkdir(parents=True, exist_ok=True)
+        (settings / "homi.toml").write_text(f'device = "{device}"\n')
 
     def env(self, **more: str) -> dict[str, str]:
         """The sessions' own environment."""
