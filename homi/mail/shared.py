@@ -64,10 +64,9 @@ def _step(place: str, line: Line) -> Step:
     """A line of a life as it is told."""
     if isinstance(line, Start):
         return Step(place, line.rung, line.at, leg=line.via.door)
-    rung = SHOWN.get(line.rung, line.rung)
     return Step(
         name=place,
-        rung=rung,
+        rung=line.rung,
         at=line.there or line.at,
         reason=line.reason or "",
         leg=line.leg or "",
