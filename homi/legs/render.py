@@ -89,7 +89,7 @@ def sender(letter: Letter) -> str:
         claim = via.claimed_from or letter.msg.from_
         return f"unverified, claims to be {_clean(claim)}"
     address = _address(letter)
-    return f"{address}, a person" if letter.msg.from_ == OWNER else address
+    return f"{address} (a person)" if letter.msg.from_ == OWNER else address
 
 
 def sender_tag(letter: Letter) -> str:
