@@ -190,7 +190,10 @@ class Place:
 
     def lines(self, name: str, file: str = "inbox") -> list[dict[str, Any]]:
         """The whole, readable lines of a journal of the mailbox, in file order."""
-        path = self.state / "mail" / name / f"{file}.jsonl"
+        return self.journal(self.state / "mail" / name / f"{file}.jsonl")
+
+    def journal(self, path: Path) -> list[dict[str, Any]]:
+        """The whole, readable lines of a journal, in file order."""
         return [line for line in _lines(path) if line is not None]
 
     def rungs(self, name: str, message: str) -> list[str]:
