@@ -211,6 +211,8 @@ class Daemon:
         self._office.socket_for = self._peer.socket_for
         self._office.order = self._courier.order
         self._office.explain = self._explain
+        self._office.way = self._linkage.reason
+        self._office.stir = self._linkage.carriage.flush
         self._office.outlook = self._courier.outlook
         self._office.unproven = self._courier.unproven
         self._office.stirred = self._courier.stirred

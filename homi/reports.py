@@ -117,6 +117,8 @@ class QueueReport(msgspec.Struct, frozen=True, omit_defaults=True):
     """Answer to queue, in order of arrival within each name."""
 
     rows: list[QueueRow]
+    # Of each out queue with mail why it is not further; empty where its link is up.
+    ways: dict[str, str] = {}
 
 
 class OrderRow(msgspec.Struct, frozen=True, omit_defaults=True):

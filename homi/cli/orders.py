@@ -24,6 +24,7 @@ from homi.mail import Message, starts
 from homi.render import cell
 from homi.reports import Ordered, OrderRow
 from homi.requests import Deed, Letter, Order
+from homi.store.places import titled
 
 AT_ONCE = 1_000  # letters in one request: far below the longest line
 DONE = {
@@ -150,7 +151,7 @@ def _meant(
     mail: Mail, messages: tuple[str, ...], place: Name | None, sender: str | None
 ) -> tuple[list[Letter], list[OrderRow]]:
     """The letters that ids and options mean, and a row for each id that is none."""
-    rows = pending(mail, mail.mailboxes() if place is None else [place])
+    rows = _all_pending(mail, messages, place)
     if sender is not None:
         wanted = parse_address(sender)
         rows = [row for row in rows if _from(row) == wanted]
@@ -166,6 +167,18 @@ def _meant(
                 OrderRow("", given, code=error.code, error=error.text, hint=error.hint)
             )
     return list(letters), failed
+
+
+def _all_pending(
+    mail: Mail, messages: tuple[str, ...], place: Name | None
+) -> list[Message]:
+    """What is pending there; of out queues, which may be long, what ids mean."""
+    if place is not None:
+        return pending(mail, [place])
+    queues = mail.queues()
+    if not messages:
+        return pending(mail, [*mail.mailboxes(), *queues])
+    return pending(mail, mail.mailboxes())
 
 
 def _from(row: Message) -> Address:
@@ -196,8 +209,8 @@ def _found(
     if exact:
         return [Letter(row.name, row.id) for row in found]
     letters = mail.need(given, None) if place is None else mail.find(given, [place])
-    if not letters:
-        raise NoInput(f"no message {given} in the mailbox of {place}")
+    if not letters and place is not None:
+        raise NoInput(f"no message {given} in {titled(place)}")
     return [Letter(each.name, each.id) for each in letters]
 
 

@@ -5,16 +5,20 @@ homi.cli.orders.
 """
 
 from collections.abc import Iterator
+from itertools import chain
 
 import click
 
 from homi import paths
+from homi.address import Name
 from homi.cli import options, orders
 from homi.cli.caller import connect
 from homi.cli.mail import Mail
-from homi.cli.rows import explained, pending, show_rows, spooled
+from homi.cli.rows import explained, leaving, pending, show_rows, spooled
 from homi.cli.shape import show_shape
 from homi.errors import Usage
+from homi.mail import Message, listed
+from homi.store.index import Query
 
 
 class Queue(click.Group):
@@ -64,6 +68,7 @@ def queue(
     \b
       $ homi queue
       $ homi queue --shape
+      $ homi queue @mini           # all that waits to go to the device mini
       $ homi queue hold 7c10       # it goes out to nobody until it is released
       $ homi queue -- hold         # the mail of a name like a verb
     """
@@ -74,14 +79,26 @@ def queue(
     mail = Mail(paths.state_root(ctx.obj))
     _, client = connect(mail.root)
     place = None if name is None else mail.place(name)
-    rows = pending(mail, mail.mailboxes() if place is None else [place])
     if shape:
-        show_shape(rows, as_json=as_json)
+        places = None if place is None else [place]
+        show_shape(mail.index(places).stamps(place), as_json=as_json)
         return
-    rows = [*explained(rows, client, place)]
-    rows += [row for row in spooled(mail) if place in (None, row.name)]
+    rows = chain(
+        explained(_waiting(mail, place), client, place),
+        (row for row in spooled(mail) if place in (None, row.name)),
+    )
     about = "on this device" if place is None else f"for {place}"
     show_rows(mail, rows, as_json=as_json, named=True, empty=f"no pending mail {about}")
+
+
+def _waiting(mail: Mail, place: Name | None) -> Iterator[Message]:
+    """What is pending in a place, all of it, or on the whole device."""
+    if place is None:
+        yield from pending(mail, mail.mailboxes())
+        yield from leaving(mail, mail.queues())
+    else:
+        mail.index([place])
+        yield from map(listed, mail.entries(Query(names=(place,), pending=True)))
 
 
 for _verb in orders.verbs():

@@ -7,20 +7,23 @@ for.  homi-inbox(1) has columns and fields.
 from collections.abc import Container, Iterable, Iterator
 from itertools import islice
 
-import msgspec
+from msgspec.structs import replace
 
 from homi.address import Name
 from homi.cli import output
 from homi.cli.mail import Mail
 from homi.connection import Connection
+from homi.envelope import Rung
 from homi.mail import Message, listed, spooled_message
 from homi.render import Cell, short_ids
-from homi.reports import QueueReport
+from homi.reports import QueueReport, QueueRow
 from homi.requests import Queue
 from homi.store.index import Query
+from homi.store.places import device_of
 
 COLUMNS = ("ID", "FROM", "KIND", "RUNG", "REASON", "AGE", "BYTES")
 BRIEF = ("ID", "FROM", "AGE", "TEXT")
+SHOWN = 1_000  # of one out queue in the listing of all
 BLOCK = 1_000  # rows that are aligned, and written, at a time
 
 
@@ -49,19 +52,37 @@ def explained(
 
     name: the mailbox they are all in.
     """
-    known = None
+    known: dict[tuple[str, int], QueueRow] = {}
+    ways: dict[str, str] | None = None
     for row in rows:
-        if client is not None and row.pending and known is None:
+        if client is None or not row.pending:
+            yield row
+            continue
+        if ways is None:
             report = client.call(Queue(i=1, name=name), QueueReport)
-            known = {(now.name, now.seq): now for now in report.rows}
-        now = (known or {}).get((row.name, row.seq)) if row.pending else None
-        yield (
-            row
-            if now is None
-            else msgspec.structs.replace(
-                row, rung=now.rung, reason=now.reason or None, until=now.until or None
-            )
-        )
+            known, ways = {(n.name, n.seq): n for n in report.rows}, report.ways
+        if (now := known.get((row.name, row.seq))) is not None:
+            reason, until = now.reason or None, now.until or None
+            yield replace(row, rung=now.rung, reason=reason, until=until)
+        elif row.rung is Rung.STORED and ways.get(row.name):
+            yield replace(row, reason=ways[row.name])
+        else:
+            yield row
+
+
+def leaving(mail: Mail, places: Iterable[Name]) -> Iterator[Message]:
+    """The oldest of what waits in each of these out queues; notes that there is more,
+    of which a listing of that queue alone shows all."""
+    for place in places:
+        total = 0
+        for entry in mail.entries(Query(names=(place,), pending=True, limit=SHOWN + 1)):
+            total += 1
+            if total <= SHOWN:
+                yield listed(entry)
+        if total > SHOWN:
+            _, total = mail.index([place]).counts()[place]
+            more = f"{total - SHOWN} more wait for {device_of(place)}"
+            output.note(f"{more} (homi queue {place} lists all)")
 
 
 def show_rows(
@@ -86,7 +107,10 @@ def show_rows(
         cells = _brief if brief else _cells
         table = [cells(row, shown[row.id]) for row in block]
         if named:
-            table = [(row.name, *line) for row, line in zip(block, table, strict=True)]
+            table = [
+                (row.dest or row.name, *line)
+                for row, line in zip(block, table, strict=True)
+            ]
         output.table(("NAME", *columns) if named else columns, table)
     if not count and not as_json and output.terminal() and empty:
         output.note(empty)

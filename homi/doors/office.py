@@ -6,7 +6,7 @@ lines it passes on.
 
 from collections.abc import Callable
 
-from homi.address import Address, Name
+from homi.address import Address, Device, Name
 from homi.clock import rfc3339
 from homi.config import Config
 from homi.courier.orders import Job
@@ -24,6 +24,7 @@ from homi.routing import resolve
 from homi.sessions import Session, Sessions
 from homi.store.base import Store
 from homi.store.mailbox import Item
+from homi.store.places import device_of
 from homi.watchers import Watchers
 
 # names, the session, told the text; None where another hook is at it
@@ -64,6 +65,8 @@ class Office:
         self.notes: Callable[[], dict[str, str]] = dict
         self.explain: Callable[[Name, Item], Shown] = _as_recorded
         self.order: Callable[[Name, Job], None] = _nobody
+        self.way: Callable[[Device], Reason | None] = _no_way
+        self.stir: Callable[[Device], None] = lambda _device: None
         self.moved: Callable[[Name, LedgerLine], None] = lambda _name, _line: None
         self.outlook: Callable[[Name, Session], list[Outlook]] = _no_leg
         self.unproven: Callable[[Session], int] = _none
@@ -117,7 +120,10 @@ class Office:
         self.owners.take(name, others[-1].ref)
 
     def queue(self, name: Name | None) -> QueueReport:
-        """Every pending envelope of name, or of all, as the courier sees it."""
+        """Every pending envelope of name, or of all, as the courier sees it; of an out
+        queue, why none of it is further."""
+        if name is not None and device_of(name):
+            return QueueReport(rows=[], ways=self.ways(name))
         boxes = self.store.mailboxes() if name is None else [self.store.mailbox(name)]
         rows = []
         for box in sorted(boxes, key=lambda box: box.name):
@@ -132,7 +138,16 @@ class Office:
                     until="" if until is None else rfc3339(until),
                 )
                 rows.append(row)
-        return QueueReport(rows=rows)
+        return QueueReport(rows=rows, ways=self.ways(name))
+
+    def ways(self, place: Name | None) -> dict[str, str]:
+        """Why what waits in each out queue, or in that one, is not further; empty
+        where its link is up."""
+        return {
+            box.name: self.way(box.device) or ""
+            for box in self.store.queues()
+            if box.device is not None and box.pending and place in (None, box.name)
+        }
 
 
 def _as_recorded(_name: Name, item: Item) -> Shown:
@@ -158,6 +173,11 @@ def _none(_session: Session) -> int:
 def _nobody(_name: Name, job: Job) -> None:
     """Nothing drains before the daemon is built."""
     job.refuse(Unavailable("the daemon is starting"))
+
+
+def _no_way(_device: Device) -> Reason:
+    """No link leads there."""
+    return Reason.UNREACHABLE
 
 
 def _nothing() -> None:

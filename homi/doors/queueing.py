@@ -8,15 +8,18 @@ from collections.abc import Callable
 
 import msgspec
 
-from homi.address import Name, parse_name
+from homi.address import Name
+from homi.clock import Clock
 from homi.courier.orders import Job, Verdict
 from homi.doors.answers import Doer, Reply
 from homi.doors.office import Office
+from homi.doors.outgoing import Outgoing
 from homi.doors.rights import Rights
 from homi.envelope import MessageId
 from homi.errors import HomiError, NoInput, NotAllowed, Usage
 from homi.reports import Ordered, OrderRow
 from homi.requests import CallerClass, Deed, Letter, Order, Request
+from homi.store.places import device_of, titled
 
 Chosen = dict[Name, list[tuple[int, MessageId]]]
 
@@ -24,10 +27,12 @@ Chosen = dict[Name, list[tuple[int, MessageId]]]
 class Queueing:
     """What one caller orders."""
 
-    def __init__(self, office: Office, rights: Rights) -> None:
+    def __init__(self, office: Office, rights: Rights, clock: Clock) -> None:
         """Holds no state of its own."""
         self._office = office
         self._rights = rights
+        self._clock = clock
+        self._outgoing = Outgoing(office)
 
     def doers(self) -> dict[type[Request], Doer]:
         """The verbs done here."""
@@ -49,14 +54,17 @@ class Queueing:
         for name, letters in chosen.items():
             told = whole.part(name, letters, sparse=sparse)
             job = Job(request.do, letters, self._rights.who(), told)
-            self._office.order(name, job)
+            if device_of(name) is None:
+                self._office.order(name, job)
+            else:
+                self._outgoing.order(name, job, self._clock.wall())
 
     def _by_id(self, request: Order, rows: list[OrderRow]) -> Chosen:
         """The pending envelopes of these ids; a row for each that may not be."""
         chosen: Chosen = {}
         for letter in request.letters:
             try:
-                name = self._mailbox(letter.name)
+                name = self._rights.kept(letter.name)
                 self._may(name, request.do)
                 found = self._find(name, letter)
             except HomiError as error:
@@ -68,11 +76,12 @@ class Queueing:
     def _whole(self, request: Order) -> Chosen:
         """All pending mail of the one name, or of every name the caller may flush."""
         if request.name is not None:
-            name = self._mailbox(request.name)
+            name = self._rights.kept(request.name)
             self._may(name, request.do)
             names = [name]
         else:
-            boxes = self._office.store.mailboxes()
+            store = self._office.store
+            boxes = [*store.mailboxes(), *store.queues()]
             names = [
                 box.name for box in boxes if self._refusal(box.name, request.do) is None
             ]
@@ -83,12 +92,6 @@ class Queueing:
             for name in names
         }
 
-    def _mailbox(self, given: str) -> Name:
-        """A mailbox that is there, be its name claimed or released; 67 else."""
-        name = parse_name(given)
-        there = any(box.name == name for box in self._office.store.mailboxes())
-        return name if there else self._rights.mailbox(given)
-
     def _find(self, name: Name, letter: Letter) -> list[tuple[int, MessageId]]:
         """What is pending there under the id; what is finished too, to be told so."""
         box = self._office.store.mailbox(name)
@@ -97,7 +100,7 @@ class Queueing:
             found = [(seq, letter.id)]
         if not found:
             raise NoInput(
-                f"not pending in the mailbox of {name}",
+                f"not pending in {titled(name)}",
                 hint=f"homi trace {letter.id[:64]}",
             )
         return found

@@ -4,13 +4,14 @@ Owns the rights of one caller of the control socket; does nothing by itself.
 homi-address(7) says who may do what.
 """
 
-from homi.address import BUILT_IN, OWNER, Name, parse_address, spelled
+from homi.address import BUILT_IN, OWNER, Name, parse_address, parse_name, spelled
 from homi.callers import Caller
 from homi.doors.office import Office
 from homi.envelope import Msg
-from homi.errors import HomiError, NoSuchName, NotAllowed, Usage
+from homi.errors import HomiError, NoSuchDevice, NoSuchName, NotAllowed, Usage
 from homi.requests import CallerClass
 from homi.routing import Place, resolve
+from homi.store.places import device_of, is_queue, titled
 
 
 class Rights:
@@ -34,6 +35,23 @@ class Rights:
         """Where mail for an address lies: a mailbox, or the queue for its device."""
         return resolve(parse_address(given), self._office.facts)
 
+    def kept(self, given: str) -> Name:
+        """A place that is there: a mailbox, also of a released name, or an out queue,
+        given as @DEVICE; 67 or 68 else."""
+        store = self._office.store
+        if not is_queue(given):
+            name = parse_name(given) if "@" not in given else None
+            there = any(box.name == name for box in store.mailboxes())
+            return name if name is not None and there else self.mailbox(given)
+        place = Name(given)
+        device = device_of(place)
+        known = device in self._office.facts.devices()
+        if not known and all(box.name != place for box in store.queues()):
+            raise NoSuchDevice(
+                f"no device {device} is linked here", hint="homi link ls shows them"
+            )
+        return place
+
     def own_mailbox(self, given: str | None, verb: str) -> Name:
         """The mailbox a changing verb means; 64 none named, 77 another's."""
         if given is None:
@@ -49,7 +67,7 @@ class Rights:
         """Why this caller may not decide over the mail of name; None: it may."""
         if self.caller.caller is CallerClass.SESSION and not self.owns(name):
             return NotAllowed(
-                f"the mailbox of {name} is not this session's",
+                f"{titled(name)} is not this session's",
                 hint=f"this session is {self.caller.name}",
             )
         if name == OWNER and self.caller.caller is not CallerClass.PERSON:

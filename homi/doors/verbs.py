@@ -41,7 +41,7 @@ class Verbs:
             **Naming(office, rights, clock).doers(),
             **Importing(office, rights).doers(),
             **Readmission(office, rights).doers(),
-            **Queueing(office, rights).doers(),
+            **Queueing(office, rights, clock).doers(),
             **Pruning(office, rights, clock).doers(),
             **self._linking.doers(),
             **self._abroad.doers(),

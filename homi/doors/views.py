@@ -171,7 +171,7 @@ class Views:
         ]
 
     def _queue(self, request: Queue, reply: Reply) -> None:
-        name = None if request.name is None else self._rights.mailbox(request.name)
+        name = None if request.name is None else self._rights.kept(request.name)
         reply(request.i, self._office.queue(name))
 
     def _status(self, request: Status, reply: Reply) -> None:

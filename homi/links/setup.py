@@ -46,6 +46,12 @@ class Linkage(NamedTuple):
             return item.rung, item.reason, item.until
         return item.rung, REASONS[link.state], link.next_try or None
 
+    def reason(self, device: Device) -> Reason | None:
+        """Why mail for device is not further; None: its link is up."""
+        if self.links.route(device) is None:
+            return Reason.UNREACHABLE
+        return REASONS[self.links.verdict(device).state]
+
 
 def build(office: Office, disk: Disk, clock: Clock) -> Linkage:
     """Read links.json; nothing is dialled before Links.start().

@@ -29,6 +29,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     reply_to: MessageId | None = None
     bytes: int  # of its line on disk
     to: str  # as the sender wrote it
+    dest: str = ""  # of what goes to another device: the whole address
     thread: str | None = None
     session: SessionRef | None = None  # of the last hand-over
     changed: str  # RFC 3339: when that rung was reached
@@ -45,6 +46,7 @@ def listed(entry: Entry, *, brief: str | None = None) -> Message:
         from_=entry.from_,
         device=entry.device,
         to=entry.addressed,
+        dest=entry.dest,
         kind=entry.kind,
         at=entry.at,
         rung=SHOWN.get(entry.rung, entry.rung),

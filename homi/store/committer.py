@@ -12,6 +12,7 @@ from homi.store.batch import Batch, Entry, Group, Reopened, Work
 from homi.store.checkpoint import Checkpoint
 from homi.store.fault import Hook
 from homi.store.journal import Journal, Journals
+from homi.store.places import place_of
 from homi.store.recovery import Keep, Records, by_journal, repair
 from homi.store.ring import Ring
 from homi.store.settle import Settler, join
@@ -208,7 +209,7 @@ class Committer:
         if not wanted and not self.journals.disk.exists(journal.path):
             return
         repaired = repair(self.journals, journal, wanted, self._keep, self._hook)
-        name = journal.name.split("/")[1]
+        name = place_of(journal.name)
         if repaired.cut is not None and not journal.is_ledger:
             self.place(name).known.moved(
                 repaired.cut,

@@ -16,20 +16,14 @@ from homi.errors import StorageFailed
 from homi.ids import halves, last_part
 from homi.store import words
 from homi.store.archive import inbox_at, place, segments
-from homi.store.boxes import (
-    entries_of,
-    is_current,
-    open_pair,
-    read_box,
-    typed,
-)
+from homi.store.boxes import entries_of, is_current, open_pair, read_box, typed
 from homi.store.database import Broken, Database, Locked, Moved, Unwritable, measure
 from homi.store.disk import Disk, RealDisk
 from homi.store.indexing import advance
 from homi.store.lines import Finding, Unreadable, read_line
 from homi.store.loading import Before
 from homi.store.places import folder_of, places
-from homi.store.query import BESIDE, Query, asked, started
+from homi.store.query import BESIDE, STAMPS, Query, asked, started
 from homi.store.reading import readable
 from homi.store.rows import SELECT, Entry, Row, decode_head
 from homi.store.vouched import before
@@ -174,6 +168,11 @@ class Index:
         """What is pending in the mailbox of name, oldest first."""
         sql = f"{_FROM} WHERE box.name=? AND mail.pending ORDER BY mail.seq"
         return self._entries(sql, name)
+
+    def stamps(self, name: Name | None = None) -> list[tuple[str, str]]:
+        """Of all that is pending, or is in one place: for whom, and when it came; an
+        out queue's by whole addresses."""
+        return self._rows(tuple[str, str], STAMPS, name)
 
     def counts(self) -> dict[Name, tuple[int, int]]:
         """How many messages each mailbox holds, and how many are pending in it."""

@@ -23,6 +23,11 @@ SELECT min(tail) FROM mail WHERE tail > ?1 UNION ALL
 SELECT max(head) FROM mail WHERE head < ?1 UNION ALL
 SELECT min(head) FROM mail WHERE head > ?1"""
 
+STAMPS = """
+SELECT CASE mail.dest WHEN '' THEN box.name ELSE mail.dest END, mail.at
+FROM mail JOIN box ON box.num = mail.box
+WHERE mail.pending AND (?1 IS NULL OR box.name = ?1)"""
+
 
 class Query(msgspec.Struct, frozen=True, kw_only=True):
     """What a message must be to be found; None asks nothing."""

@@ -8,11 +8,12 @@ import contextlib
 import re
 from collections.abc import Callable, Iterator
 
-from homi.address import Name, is_name, show
+from homi.address import Name, show
 from homi.envelope import decode_envelope, decode_msg
 from homi.errors import Usage
 from homi.store.boxes import read_row, typed
 from homi.store.database import BadQuery, Broken, Database
+from homi.store.places import is_place
 from homi.store.rows import SELECT, Row
 
 STEP = 500  # messages a transaction takes
@@ -84,8 +85,8 @@ def step(db: Database, text: Callable[[Name, Row], str]) -> int:
 
 
 def _name(found: object) -> Name:
-    """A name that becomes a path; Broken where it is none."""
-    if not isinstance(found, str) or not is_name(found):
+    """A place that becomes a path; Broken where it is none."""
+    if not isinstance(found, str) or not is_place(found):
         raise Broken("a name")
     return Name(found)
 

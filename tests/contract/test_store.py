@@ -196,7 +196,9 @@ def test_mailboxes_are_listed_and_apart(run: Run) -> None:
     async def scenario(bench: Bench) -> None:
         assert bench.store.mailboxes() == []
         await bench.send(bench.mail(1), bench.mail(2, place=BOB))
-        assert {box.name for box in bench.store.mailboxes()} == {ADA, BOB}
+        assert {
+            box.name for box in [*bench.store.mailboxes(), *bench.store.queues()]
+        } == {ADA, BOB}
         assert bench.store.mailbox(ADA) is bench.store.mailbox(ADA)
 
     run(scenario)
@@ -287,5 +289,25 @@ def test_barred_mail_is_answered_if_known_and_never_stored(run: Run) -> None:
         assert list(bench.store.mailbox(ADA).pending) == [first.seq]
         (later,) = await bench.send(bench.mail(2))
         assert later.kept is Kept.STORED
+
+    run(scenario)
+
+
+def test_an_out_queue_is_no_mailbox_and_keeps_the_whole_address(run: Run) -> None:
+    """Who drains mailboxes must not meet it; who sends it on needs the address."""
+
+    async def scenario(bench: Bench) -> None:
+        mail = bench.mail(1, place=BOB)
+        mail.to = "ada@bob"
+        await bench.send(mail, bench.mail(2))
+        (queue,), (box,) = bench.store.queues(), bench.store.mailboxes()
+        assert (queue.name, queue.device, box.name, box.device) == (
+            BOB,
+            "bob",
+            ADA,
+            None,
+        )
+        assert [item.to for item in queue.pending.values()] == ["ada@bob"]
+        assert [item.to for item in box.pending.values()] == [ADA]
 
     run(scenario)

@@ -4,6 +4,8 @@ Books believes every answer of the store, as a sender does, and reads the journa
 with a reader of its own.
 """
 
+from collections.abc import Callable
+
 from homi.address import Name
 from homi.envelope import (
     LedgerLine,
@@ -18,11 +20,12 @@ from homi.envelope import (
 from homi.store.base import Kept, Mail
 from homi.store.batch import Batch, Entry, Reopened
 from homi.store.mailbox import Mailbox
+from homi.store.places import inbox_of, ledger_of
 from tests.crash.fakedisk import File, Platter
 
 ROOT = "/h"
 AT = "2026-11-29T22:30:00.123Z"
-PLACES = ("ada", "ada", "bob")
+PLACES = ("ada", "ada", "@mini")  # a mailbox, and an out queue
 STRANGER = f"{ROOT}/mail/zoe/inbox.jsonl"  # nobody writes there
 STRANGE = b'{"v":1,"se\n\0\0\xff what\n'
 
@@ -178,7 +181,7 @@ class Books:
         sent.answered.add(which)
         if self.dropped:
             return  # the ring holds it, the cache may have lost it
-        file = self.platter.names.get(f"{ROOT}/mail/{sent.place}/inbox.jsonl")
+        file = self.platter.names.get(_path(inbox_of, sent.place))
         assert file is not None
         line = bytes(file.mem[mail.offset : mail.offset + mail.length])
         if line != b'{"v":1,"seq":%d,' % mail.seq + sent.bodies[which][2]:
@@ -213,7 +216,7 @@ class Books:
         """Every answered mail once, none invented, sequences growing."""
         found: dict[int, tuple[int, int]] = {}
         last = 0
-        for line in self._bytes(f"{ROOT}/mail/{place}/inbox.jsonl").split(b"\n")[:-1]:
+        for line in self._bytes(_path(inbox_of, place)).split(b"\n")[:-1]:
             head, _, tail = line.partition(b',"at":')
             known = self.tails.get(b'"at":' + tail + b"\n")
             if known is None or not head.startswith(b'{"v":1,"seq":'):
@@ -247,7 +250,7 @@ class Books:
         """Every answered decision and, without a power cut, every piece of evidence."""
         found: dict[str, int] = {}
         last = 0
-        for line in self._bytes(f"{ROOT}/mail/{place}/ledger.jsonl").split(b"\n")[:-1]:
+        for line in self._bytes(_path(ledger_of, place)).split(b"\n")[:-1]:
             try:
                 one = decode_ledger(line)
             except ValueError:
@@ -284,9 +287,14 @@ class Books:
         return bytes(file.mem) if file is not None else b""
 
     def journals(self) -> dict[str, bytes]:
-        prefix = f"{ROOT}/mail/"
+        prefix = f"{ROOT}/mail/", f"{ROOT}/out/"
         return {
             path: bytes(file.mem)
             for path, file in self.platter.names.items()
             if file is not None and path.startswith(prefix)
         }
+
+
+def _path(journal: Callable[[Name], str], place: str) -> str:
+    """Where a journal of a place stands on the platter."""
+    return f"{ROOT}/{journal(Name(place))}"

@@ -198,7 +198,7 @@ class World(Faults):
 
     def cutting(self, path: str, file: File, n: int) -> None:
         """What is cut from a journal must be in quarantine in the end."""
-        if path.startswith(f"{ROOT}/mail/"):
+        if path.startswith((f"{ROOT}/mail/", f"{ROOT}/out/")):
             self.met["cut"] += 1
             self._note(f"cut {path} at {n}")
             self.books.cut_away(path, file, n)

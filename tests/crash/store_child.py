@@ -23,7 +23,7 @@ from homi.store.store import DiskStore
 AT = "2026-11-29T22:30:00.123Z"
 VIA = Via(door="control", uid=1000)
 SENDERS = 6
-NAMES = ("ada", "bob", "eve")
+NAMES = ("ada", "bob", "@mini")  # two mailboxes and an out queue
 
 
 def say(word: str, mail: Mail) -> None:

@@ -10,9 +10,11 @@ from typing import NamedTuple
 
 import pytest
 
+from homi.address import Name
 from homi.envelope import Envelope, LedgerLine, Rung, decode_msg
 from homi.store.disk import RealDisk
 from homi.store.fault import CHECKPOINT, COMMIT, RECOVERY, VARIABLE
+from homi.store.places import inbox_of, ledger_of
 from homi.store.quarantine import Quarantine
 from homi.store.reading import iter_inbox, iter_ledger
 from homi.store.start import start
@@ -102,11 +104,11 @@ def check(root: Path, lives: list[Told]) -> None:
     promised = set().union(*(life.promised for life in lives))
     dropped = set().union(*(life.dropped for life in lives))
     found: Counter[tuple[str, str]] = Counter()
-    for place in ("ada", "bob", "eve"):
-        folder = root / "mail" / place
+    for place in ("ada", "bob", "@mini"):
+        inbox, ledger = inbox_of(Name(place)), ledger_of(Name(place))
         order: dict[str, list[str]] = {}
         sequences = []
-        for _, envelope in iter_inbox(folder / "inbox.jsonl"):
+        for _, envelope in iter_inbox(root / inbox):
             if isinstance(envelope, Envelope):
                 msg = decode_msg(envelope.msg)
                 found[place, msg.id] += 1
@@ -117,7 +119,7 @@ def check(root: Path, lives: list[Told]) -> None:
             for lane in order.values():
                 numbers = [int(text.partition("/")[2]) for text in lane]
                 assert numbers == sorted(numbers)
-        entries = [x for _, x in iter_ledger(folder / "ledger.jsonl")]
+        entries = [x for _, x in iter_ledger(root / ledger)]
         lines = [x for x in entries if isinstance(x, LedgerLine)]
         assert [x.n for x in lines] == sorted({x.n for x in lines})
         decided = {(place, x.id) for x in lines if x.rung is Rung.DROPPED}

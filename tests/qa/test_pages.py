@@ -226,7 +226,7 @@ def test_each_verb_and_field_of_the_protocol_is_described() -> None:
     assert marked(parts["links"], "Va") == links
     checked = set(linked.Checked.__struct_fields__)
     assert marked(parts["link-check"], "Va") == checked
-    queue = {"rows", *reports.QueueRow.__struct_fields__}
+    queue = {"rows", "ways", *reports.QueueRow.__struct_fields__}
     assert marked(parts["queue"], "Va") == queue
 
 
