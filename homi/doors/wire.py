@@ -11,6 +11,8 @@ from typing import Protocol, cast
 
 from homi.config import LINE_MAX, LINE_MAX_ALONE
 
+LINGER = 2.0  # s a device that is told bye has to read what was sent before
+
 
 class Outbox:
     """Joins answers into one write per connection: those of a batch, or of a turn."""
@@ -89,6 +91,7 @@ class LineProtocol(asyncio.Protocol):
         self._gathered = 0
         self._answers: list[bytes] = []
         self._patient = True  # the other end's answers wait for who reads them
+        self._linger: float | None = None  # s; None: until all is read
         self._transport: asyncio.Transport | None = None
         self._fd = -1
         self._closing = False
@@ -136,12 +139,14 @@ class LineProtocol(asyncio.Protocol):
             self._handler.overlong(length)
             self.close()
 
-    def hand_over(self, handler: LineHandler) -> None:
+    def hand_over(self, handler: LineHandler, linger: float = LINGER) -> None:
         """Let handler take the lines from now on, in both directions at once: reading
         no more until the other end reads would let two such ends wait for ever.
-        What they have under way is bounded by their own window."""
+        What they have under way is bounded by their own window; what is not read by
+        linger seconds behind the end never will be."""
         self._handler = handler
         self._patient = False
+        self._linger = linger
         self.resume_writing()
 
     def answer(self, line: bytes) -> None:
@@ -173,8 +178,13 @@ class LineProtocol(asyncio.Protocol):
         """End after what is queued was written; nothing more is read."""
         self._closing = True
         self.flush()
-        if self._transport is not None:
-            self._transport.close()
+        transport = self._transport
+        if transport is None:
+            return
+        transport.close()
+        if self._linger is not None and transport.get_write_buffer_size():
+            loop = asyncio.get_running_loop()
+            loop.call_later(self._linger, transport.abort)
 
     def pause_writing(self) -> None:
         """The caller does not read its answers: read no more of its requests."""

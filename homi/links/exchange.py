@@ -111,7 +111,7 @@ class Exchange:
         self._out = Outbound()
         self._in = Inbound()
         self._pulse = Pulse(here.loop, self._send_ping, self.close, here.keepalive)
-        self._questions = Questions(wire.answer)
+        self._questions = Questions(self._say)
         self._ack_due = False
         self._begun = False
         self._ended = False
@@ -186,6 +186,7 @@ class Exchange:
         """Say bye and end; the port is told.  A second call does nothing."""
         if self._ended:
             return
+        self._ended = True
         self._send(Bye(reason=reason, text=text[:TEXT_MAX]))
         self._end(reason, text)
 
@@ -321,7 +322,13 @@ class Exchange:
 
     def _send(self, frame: Frame) -> None:
         """Send it behind what was sent."""
-        self._wire.answer(frames.encode(frame))
+        self._say(frames.encode(frame))
+
+    def _say(self, line: bytes) -> None:
+        """Send a line that is no mail; the other end has to read what it is told."""
+        self._wire.answer(line)
+        if not self._ended:
+            self._pulse.said(len(line))
 
     def _end(self, reason: str, text: str) -> None:
         """Over: nobody waits any longer."""

@@ -22,10 +22,6 @@ Count = Annotated[int, msgspec.Meta(ge=1)]
 Short = Annotated[str, msgspec.Meta(max_length=256)]
 
 
-# The field of an answer that is an error; msgspec knows no Raw or None.
-NOTHING = msgspec.Raw(b"")
-
-
 class End(StrEnum):
     """Why an exchange ended; a closed list, the same on both ends."""
 

@@ -1,8 +1,10 @@
-"""Signs of life of one connection, and the bound on talk that carries no mail.
+"""Signs of life of one connection, and the bounds on talk that carries no mail.
 
-Owns when silence is judged and what a round trip took.  homi-protocol(7).
+Owns when silence is judged, what a round trip took and whether the other end reads.
+homi-protocol(7).
 """
 
+import secrets
 from asyncio import AbstractEventLoop, TimerHandle
 from collections.abc import Callable
 
@@ -12,6 +14,8 @@ GREETING_TIME = 10.0  # s until the proof must be there
 KEEPALIVE = 15.0  # s between two pings
 PINGS = 3  # unanswered: the other end is gone
 CHATTER = 10_000  # frames but mail, acks and rungs that may come between two looks
+UNREAD_ASK = 1 << 20  # bytes said beside mail until the other end must show it reads
+UNREAD_MAX = 16 << 20  # and until it is too much: nothing but this bounds our memory
 
 _ALIVE = 0.0  # the t of a ping nobody measures
 
@@ -46,7 +50,9 @@ class Pulse:
         self._unanswered = 0  # pings, since a line came
         self._chatter = 0
         self._timer: TimerHandle | None = None
-        self._t = 0
+        self._probed: float | None = None  # when, while its answer is waited for
+        self._unread = 0  # bytes said that nothing proves to be read
+        self._asked = 0  # of these, when the other end was asked
         self._pings: dict[float, tuple[float, Callable[[float | None], None]]] = {}
 
     def start(self) -> None:
@@ -73,27 +79,46 @@ class Pulse:
 
     def ping(self, answered: Callable[[float | None], None]) -> None:
         """Measure a round trip in seconds."""
-        self._t += 1
-        self._pings[self._t] = (self._loop.time(), answered)
-        self._send(self._t)
+        t = float(1 + secrets.randbits(52))  # only who has read it can send it back
+        self._pings[t] = (self._loop.time(), answered)
+        self._send(t)
 
     def pong(self, pong: Pong) -> None:
         """One came back."""
         if found := self._pings.pop(pong.t, None):
             found[1](self._loop.time() - found[0])
 
+    def said(self, length: int) -> None:
+        """So many bytes beside mail left; over the bound the other end is asked, and
+        given up, as what is not read is kept here."""
+        self._unread += length
+        if self._unread > UNREAD_MAX:
+            self._end(End.BUSY, f"{self._unread} bytes were sent and none was read")
+        elif self._unread > UNREAD_ASK and not self._asked:
+            self._asked = self._unread
+            self.ping(self._read)
+
     def probe(self, within: float) -> None:
-        """Silent, unless something is heard within so many seconds."""
-        before = self._loop.time()
-
-        def judge() -> None:
-            if self.heard <= before:
-                self._silent()
-            else:
-                self._look_later()
-
+        """Silent, unless something is heard within so many seconds.  Of several the
+        first counts: each of a burst would put the judgement off."""
         self._send(_ALIVE)
-        self._again(within, judge)
+        if self._probed is None:
+            self._probed = self._loop.time()
+            self._again(within, self._judge)
+
+    def _judge(self) -> None:
+        """Whether anything came since the probe."""
+        probed, self._probed = self._probed, None
+        if probed is not None and self.heard <= probed:
+            self._silent()
+        else:
+            self._look_later()
+
+    def _read(self, seconds: float | None) -> None:
+        """The other end read all that was said before it was asked."""
+        if seconds is not None:
+            self._unread -= self._asked
+            self._asked = 0
 
     def _look(self) -> None:
         """Ping; end where nothing was heard since the last PINGS of them.

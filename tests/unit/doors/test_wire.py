@@ -1,6 +1,7 @@
 """Framing of the control socket: any chunking, bounded lines, joined answers."""
 
 import asyncio
+import socket
 
 import pytest
 
@@ -154,5 +155,35 @@ def test_nothing_more_is_read_once_a_connection_is_closed() -> None:
         assert taker.lines == [b"one"]
         assert transport.writes == [b"no\n"]
         assert transport.closed
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("reads", [True, False])
+def test_a_device_that_never_reads_holds_no_connection_behind_its_end(
+    reads: bool,
+) -> None:
+    """What it was sent is let go; one that reads gets all of it."""
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        taker, (ours, theirs) = Taker(), socket.socketpair()
+        gone = asyncio.Event()
+        taker.lost = gone.set  # type: ignore[method-assign]
+        with theirs:
+            theirs.setblocking(False)
+            _, wire = await loop.create_unix_connection(
+                lambda: LineProtocol(Outbox(loop), BigLine(), lambda _: taker),
+                sock=ours,
+            )
+            wire.hand_over(taker, 60.0 if reads else 0.0)
+            wire.answer(b"x" * (4 << 20) + b"\n")
+            wire.close()
+            got = 0
+            async with asyncio.timeout(20):
+                while reads and (data := await loop.sock_recv(theirs, 1 << 20)):
+                    got += len(data)
+                await gone.wait()
+        assert got == ((4 << 20) + 1 if reads else 0)
 
     asyncio.run(main())

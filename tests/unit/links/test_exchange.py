@@ -1,9 +1,12 @@
 """What two ends of a link make of each other's lines."""
 
+import msgspec
+
 from homi.links import frames
 from homi.links.exchange import Exchange
-from homi.links.frames import WINDOW, Ack, Refusal, mail_tail
+from homi.links.frames import WINDOW, Ack, Refusal, Res, mail_tail
 from homi.links.greeting import Peer
+from homi.links.pulse import UNREAD_MAX
 from tests.unit.links.kit import End, Noted, Pair
 
 MAIL = mail_tail(
@@ -142,6 +145,48 @@ def test_a_probe_ends_a_dead_connection_soon_and_spares_a_live_one() -> None:
     pair.laptop.exchange.probe(5.0)
     pair.loop.pass_time(6.0)
     assert pair.laptop.port.ends[0][0] == "silent"
+
+
+def test_a_burst_of_probes_puts_no_judgement_off() -> None:
+    """A network that changes all day would keep a dead connection for as long."""
+    pair = Pair()
+    for _ in range(3):
+        pair.laptop.exchange.probe(5.0)
+        pair.loop.pass_time(2.0)
+    assert pair.laptop.port.ends[0][0] == "silent"
+
+
+def test_who_reads_what_it_asks_for_may_ask_for_any_amount() -> None:
+    """The control of the next."""
+    pair = Pair()
+    answers: list[Res | None] = []
+    for i in range(1, 100):
+        pair.mini.exchange.ask("ls", {}, answers.append)
+        pair.carry()
+        pair.laptop.exchange.reply(i, Long())
+        pair.carry()
+    assert sum(len(bytes(each.ok)) for each in answers if each) > UNREAD_MAX
+    assert (pair.laptop.port.ends, pair.mini.port.ends) == ([], [])
+
+
+def test_who_asks_and_never_reads_is_cut_off() -> None:
+    """Whatever signs of life it gives: the answers are kept here."""
+    pair = Pair()
+    kept = 0
+    for i in range(1, 1000):
+        pair.laptop.feed(b'{"f":"req","i":%d,"verb":"ls"}' % i, b'{"f":"pong","t":1}')
+        pair.laptop.exchange.reply(i, Long())
+        kept = sum(map(len, pair.laptop.wire.sent))
+        if pair.laptop.port.ends:
+            break
+    assert pair.laptop.port.ends[0][0] == "busy"
+    assert kept < 2 * UNREAD_MAX
+
+
+class Long(msgspec.Struct):
+    """An answer of a quarter of a megabyte."""
+
+    text: str = "x" * 250_000
 
 
 def test_a_round_trip_is_measured_or_told_to_be_over() -> None:
