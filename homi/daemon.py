@@ -204,6 +204,7 @@ class Daemon:
             for found in part.findings
         ]
         self._office.links = self._linkage.clerk
+        self._office.bundles = self._linkage.bundles
         self._door.link = self._linkage.links.answer
         self._office.stop = lambda: self.end("stop")
         self._office.neighbours = self._talk.gossip

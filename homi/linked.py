@@ -1,4 +1,4 @@
-"""What the daemon answers about links: how each is, and what a check of one found.
+"""What the daemon answers about links and bundles.
 
 Owns the fields of these answers, which only grow.  homi-protocol(7) is the page.
 """
@@ -46,3 +46,22 @@ class Checked(msgspec.Struct, frozen=True, omit_defaults=True):
     state: str
     text: str = ""
     fix: str = ""
+
+
+class BundleRow(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """What became of one message of a bundle."""
+
+    id: str
+    duplicate: bool = False  # it was here before
+    code: str = ""  # of homi.errors; empty: it is stored
+    error: str = ""
+    hint: str = ""
+    reason: str = ""
+    permanent: bool = False  # trying again cannot help
+
+
+class Bundled(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Answer to bundle: a row for each message, in their order."""
+
+    rows: list[BundleRow]
+    relayed: int = 0  # messages of ours that are known to be there, from now on

@@ -250,6 +250,16 @@ class CheckLink(Request, frozen=True, tag="link-check"):
     device: str
 
 
+class Bundle(Request, frozen=True, tag="bundle"):
+    """Take in lines of a bundle that was checked: mail of device, and what it has of
+    ours.  key: the fingerprint of the key that signed it."""
+
+    callers = frozenset({CallerClass.PERSON, CallerClass.SERVICE})
+    device: str
+    key: str
+    lines: list[msgspec.Raw]
+
+
 class Far(Request, frozen=True, tag="far"):
     """The names of another linked device, or of every one: asked of them now."""
 
@@ -299,6 +309,7 @@ VERBS: tuple[type[Request], ...] = (
     AddLink,
     OrderLink,
     CheckLink,
+    Bundle,
     Far,
     FarTrace,
     Whoami,

@@ -33,6 +33,7 @@ MODULES = {
     "pair": "pair",
     "unpair": "pair",
     "link": "link",
+    "bundle": "bundle",
     "send": "send",
     "inbox": "inbox",
     "read": "read",

@@ -12,6 +12,7 @@ from homi.config import Config
 from homi.courier.orders import Job
 from homi.courier.outlook import Outlook
 from homi.doors.abroad import Alone, Neighbours
+from homi.doors.bundling import Bundles
 from homi.doors.linking import Linked
 from homi.envelope import LedgerLine, Reason, Rung
 from homi.errors import NoSuchDevice, NoSuchName, NotReached, Unavailable
@@ -72,6 +73,7 @@ class Office:
         self.unproven: Callable[[Session], int] = _none
         self.stirred: Callable[[Session], None] = lambda _session: None
         self.links: Linked | None = None
+        self.bundles: Bundles | None = None
         self.neighbours: Neighbours = Alone()
         self.brief: Briefing = lambda _names, _session, _ready: None
 

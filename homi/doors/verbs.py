@@ -8,6 +8,7 @@ from homi.callers import Caller
 from homi.clock import Clock
 from homi.doors.abroad import Abroad
 from homi.doors.answers import Doer, Reply
+from homi.doors.bundling import Bundling
 from homi.doors.hooks import Hooks
 from homi.doors.importing import Importing
 from homi.doors.linking import Linking
@@ -33,6 +34,7 @@ class Verbs:
         self._posting = Posting(office, rights, clock)
         self._hooks = Hooks(office, rights)
         self._linking = Linking(lambda: office.links)
+        self._bundling = Bundling(lambda: office.bundles)
         self._abroad = Abroad(lambda: office.neighbours)
         self.doers: dict[type[Request], Doer] = {
             Hello: _again,
@@ -44,6 +46,7 @@ class Verbs:
             **Queueing(office, rights, clock).doers(),
             **Pruning(office, rights, clock).doers(),
             **self._linking.doers(),
+            **self._bundling.doers(),
             **self._abroad.doers(),
             **Views(office, rights).doers(),
         }
@@ -53,6 +56,7 @@ class Verbs:
         self._posting.abandon()
         self._hooks.abandon()
         self._linking.abandon()
+        self._bundling.abandon()
         self._abroad.abandon()
 
 

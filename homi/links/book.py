@@ -5,7 +5,7 @@ device; knows nothing of connections.  homi-mailbox(5) lists the fields.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -108,15 +108,8 @@ class Book:
 
     def route(self, device: Device) -> Device | None:
         """The linked device whose connection leads to device; None: none does."""
-        at = device
-        for _ in range(HOPS_MAX):
-            peering = self._devices.get(at)
-            if peering is None:
-                return None
-            if peering.via is None:
-                return at
-            at = peering.via
-        return None
+        way = _way(self._devices, device)
+        return way[-1] if way and self._devices[way[-1]].via is None else None
 
     def put(self, peering: Peering) -> None:
         """Keep peering, durably, in place of what was; 64 what cannot be, 74."""
@@ -174,6 +167,24 @@ class Book:
     def _tell(self, device: Device, peering: Peering | None) -> None:
         for told in self._subscribers:
             told(device, peering)
+
+
+def behind(peerings: Iterable[Peering], device: Device) -> list[Device]:
+    """Those whose mail goes to device first, or over it: itself, if it is linked."""
+    devices: dict[str, Peering] = {one.device: one for one in peerings}
+    return [
+        Device(one) for one in sorted(devices) if device in _way(devices, Device(one))
+    ]
+
+
+def _way(devices: Mapping[str, Peering], device: Device) -> list[Device]:
+    """The linked devices from device back to the one that is linked directly."""
+    way: list[Device] = []
+    at: Device | None = device
+    while at in devices and at is not None and len(way) < HOPS_MAX:
+        way.append(at)
+        at = devices[at].via
+    return way
 
 
 def _read(file: StateFile[Peerings]) -> tuple[Peerings, list[Finding]]:

@@ -16,14 +16,13 @@ from homi.config import LINE_MAX_ALONE, SWEEP
 from homi.envelope import LedgerLine, Reason, Rung
 from homi.errors import HomiError
 from homi.links.exchange import Exchange
-from homi.links.frames import Not, Refusal, mail_tail
+from homi.links.frames import HEAD_MAX, Not, Refusal, mail_tail
 from homi.links.lanes import Next, Route
 from homi.store.mailbox import Item, Mailbox
 from homi.visible import visible
 
 log = logging.getLogger("homi.links")
 
-HEAD_MAX = 64  # bytes of a mail frame in front of its tail
 _REASONS = frozenset(Reason)
 
 

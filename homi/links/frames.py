@@ -16,6 +16,7 @@ VERSION = 1  # what is spoken here
 LEAST = 1  # the oldest that is understood
 WINDOW = 256  # envelopes sent and not acked
 WINDOW_BYTES = 1 << 20  # of their lines; one more may begin below it
+HEAD_MAX = 64  # bytes of a mail frame in front of its tail
 TEXT_MAX = 200  # characters of the other end's words that are kept
 
 Count = Annotated[int, msgspec.Meta(ge=1)]

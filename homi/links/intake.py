@@ -18,7 +18,7 @@ from homi.errors import (
     StorageFailed,
     Unavailable,
 )
-from homi.links.exchange import Answered, Exchange
+from homi.links.exchange import Answered
 from homi.links.frames import End, Mail, Refusal
 from homi.links.greeting import Peer
 from homi.links.questions import refusal
@@ -44,10 +44,18 @@ class Desk(Protocol):
         ...
 
 
+class Ends(Protocol):
+    """What mail comes in by: an exchange, or a bundle."""
+
+    def close(self, reason: str, text: str = "") -> None:
+        """No more of it is taken."""
+        ...
+
+
 class Intake:
     """What one proven peer sends."""
 
-    def __init__(self, exchange: Exchange, peer: Peer, desk: Desk) -> None:
+    def __init__(self, exchange: Ends, peer: Peer, desk: Desk) -> None:
         """exchange is closed where peer asks for too much."""
         self._exchange = exchange
         self._peer = peer

@@ -18,6 +18,7 @@ from homi.links.carriage import Carriage
 from homi.links.checks import Probes
 from homi.links.clerk import Clerk
 from homi.links.feed import Books
+from homi.links.inward import Bundles
 from homi.links.links import Engine, Links
 from homi.links.state import REASONS
 from homi.links.traffic import Junction
@@ -36,6 +37,7 @@ class Linkage(NamedTuple):
     clerk: Clerk
     junction: Junction
     carriage: Carriage
+    bundles: Bundles
 
     def explain(self, device: Device, item: Item) -> Shown:
         """How far a message for device is, and what it waits for."""
@@ -76,7 +78,8 @@ def build(office: Office, disk: Disk, clock: Clock) -> Linkage:
         keepalive=settings.keepalive,
     )
     clerk = Clerk(links, probes, clock, carriage.waiting)
-    return Linkage(book, links, clerk, junction, carriage)
+    bundles = Bundles(book, books, office.postmaster, clock)
+    return Linkage(book, links, clerk, junction, carriage, bundles)
 
 
 def queued(store: Store) -> list[Device]:

@@ -22,6 +22,7 @@ from homi import (
     settings,
 )
 from homi.cli import main
+from homi.cli.bundle import Came
 from homi.cli.config import Fact
 from homi.cli.dossier import Box, Last, Whois
 from homi.cli.far import FarWhois
@@ -30,7 +31,7 @@ from homi.cli.shape import Shape
 from homi.cli.status import Seen
 from homi.legs.claude import ClaudeLeg
 from homi.legs.hook import HookLeg
-from homi.links import frames
+from homi.links import bundle, frames
 from homi.links.answering import Grant
 from homi.links.book import Peering
 from homi.links.state import LinkState
@@ -49,6 +50,7 @@ PAGES = sorted(MAN.glob("*.[1-8]"))
 OF_VERB = {
     "hook": "homi-hook.1",
     "link": "homi-link.1",
+    "bundle": "homi-bundle.1",
     **dict.fromkeys(("pair", "unpair"), "homi-pair.1"),
     **dict.fromkeys(("start", "stop", "run"), "homid.8"),
     **dict.fromkeys(("claim", "release", "alias", "set"), "homi-claim.1"),
@@ -226,6 +228,9 @@ def test_each_verb_and_field_of_the_protocol_is_described() -> None:
     assert marked(parts["links"], "Va") == links
     checked = set(linked.Checked.__struct_fields__)
     assert marked(parts["link-check"], "Va") == checked
+    bundled = {"lines", "device", "key", *linked.Bundled.__struct_fields__}
+    bundled |= set(linked.BundleRow.__struct_fields__)
+    assert marked(parts["bundle"], "Va") == bundled
     queue = {"rows", "ways", *reports.QueueRow.__struct_fields__}
     assert marked(parts["queue"], "Va") == queue
 
@@ -246,6 +251,20 @@ def test_each_frame_of_a_link_and_each_end_of_one_is_described() -> None:
             fields |= set(inner[tag].__struct_encode_fields__)
         assert marked(parts[tag], "Va") == fields, tag
     assert items(section(text, "How a connection ends"), "Cm") == set(frames.End)
+
+
+def test_each_line_and_field_of_a_bundle_is_described() -> None:
+    """It may be read years later, by another program; so are the counts of read."""
+    text = section(page("homi-protocol.7"), "BUNDLES")
+    parts = dict(
+        re.findall(r"^\.It Cm (\S+)\n(.*?)(?=^\.It Cm |^\.El)", text, re.M | re.S)
+    )
+    assert set(parts) == {"mail", "bundle", "stored", "seal"}
+    for kind in (bundle.Bundle, bundle.Stored, bundle.Seal):
+        told = marked(parts[str(kind.__struct_config__.tag)], "Va")
+        assert told == set(kind.__struct_encode_fields__)
+    read = section(page("homi-bundle.1"), "The fields of read")
+    assert items(read, "Va") == set(Came.__struct_fields__)
 
 
 def test_each_field_of_status_is_described() -> None:
