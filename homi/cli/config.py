@@ -41,7 +41,7 @@ class Fact(msgspec.Struct, frozen=True):
 @options.as_json
 @click.pass_obj
 def config(home: str, /, key: str | None, *, as_json: bool) -> None:
-    """Print the settings, places and bounds in effect, and where from.
+    """Print the settings, places and bounds in effect.
 
     \b
       $ homi config

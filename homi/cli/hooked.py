@@ -27,6 +27,9 @@ def run(home: str, event: str) -> int:
         _ask(home, event)
     except (HomiError, OSError, UnicodeError):
         return 0  # no daemon, another version: nothing that a model need be told
+    finally:
+        # Python's end puts back what the signal does by itself, which is to kill.
+        _signal.setitimer(_signal.ITIMER_REAL, 0)
     return 0
 
 

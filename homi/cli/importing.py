@@ -68,7 +68,7 @@ def import_(
     pending: bool,
     as_json: bool,
 ) -> int:
-    """Store mail from PATH, or standard input, in the mailbox of NAME.
+    """Store mail from PATH or standard input in the mailbox of NAME.
 
     \b
       $ homi import gds-agent gds-agent.jsonl

@@ -51,8 +51,7 @@ def ls(
     no_probe: bool,
     as_json: bool,
 ) -> None:
-    """List the claimed names, who owns them and what waits for them; of DEVICE, those
-    it has.
+    """List the names, here or on DEVICE, and what waits for them.
 
     \b
       $ homi ls

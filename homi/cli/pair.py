@@ -47,7 +47,7 @@ def pair(
 @options.as_json
 @click.pass_obj
 def unpair(home: str, /, device: str, *, as_json: bool) -> None:
-    """End the link with DEVICE, on both devices; mail for it stays in the queue.
+    """End the link with DEVICE on both devices; mail for it stays.
 
     \b
       $ homi unpair mini

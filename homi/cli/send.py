@@ -16,7 +16,7 @@ from homi.errors import Usage
 def send(
     home: str, /, to: str, text: str | None, timeout: float | None, **fields: object
 ) -> int:
-    """Send TEXT to NAME; without TEXT, or with -, send standard input.
+    """Send TEXT to NAME; without TEXT, or with -, standard input.
 
     \b
       $ homi send gds-agent 'the nightly build is red'

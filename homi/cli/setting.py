@@ -25,7 +25,7 @@ COLUMNS = ("SETTING", "VALUE", "WHOSE")
 @options.as_json
 @click.pass_obj
 def set_(home: str, /, name: str, pairs: tuple[str, ...], *, as_json: bool) -> None:
-    """Show what counts for NAME, or choose: legs, pace, quiet, digest.
+    """Show or choose what counts for NAME: legs, pace, quiet times.
 
     An empty value is the default again.
 

@@ -22,8 +22,7 @@ COLUMNS = ("AT", "NAME", "RUNG", "REASON", "LEG", "SESSION", "BY")
 @options.as_json
 @click.pass_obj
 def trace(home: str, /, message: str, *, as_json: bool) -> None:
-    """Print what became of the message ID, from its first line on, and what another
-    device tells of it.
+    """Print what became of the message ID, here and elsewhere.
 
     \b
       $ homi trace 7c10

@@ -40,9 +40,9 @@ CHANGING = (
     ),
     ("ack", "--name", "{name}", ID),  # last: what is seen is not held any more
 )
-# They make names or end them, end mail, or take a name that need not exist: their own
-# tests have them.
-APART = {"claim", "release", "queue drop", "alias add", "whois"}
+# They make names or end them, end mail, or take a name that need not exist, or one of
+# a device: their own tests have them.
+APART = {"claim", "release", "queue drop", "alias add", "whois", "pair"}
 
 SAME = ("ada", "ADA", "ada@self", "ada@here", "Ada@HERE")
 OTHER = (

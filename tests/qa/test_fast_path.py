@@ -51,6 +51,24 @@ def test_bytes_equal_those_of_the_daemons_own_encoder(
     assert parse_msg(raw) == msg
 
 
+def test_no_alarm_outlives_a_hook(tmp_path: Path) -> None:
+    """At the end of the process nothing catches it any more: it would kill."""
+    code = (
+        "import signal, sys; from homi.cli import hooked;"
+        "hooked.run(sys.argv[1], 'prompt');"
+        "print(*signal.getitimer(signal.ITIMER_REAL))"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout) == (0, "0.0 0.0\n"), ended.stderr
+
+
 def test_every_character_is_written_as_the_daemon_writes_it() -> None:
     """Control characters, separators and astral characters have one form."""
     every = "".join(map(chr, [*range(0x800), 0x2028, 0x2029, 0xFEFF, 0xFFFF, 0x10FFFF]))

@@ -110,7 +110,7 @@ def test_help_fits_a_terminal_and_shows_an_example_before_the_options(
     name: str,
 ) -> None:
     """Who asks for help wants to see it done; a line that was cut says nothing."""
-    context = click.Context(main.homi, info_name="homi", terminal_width=80)
+    context = click.Context(main.homi, info_name="homi", terminal_width=78)
     command = main.homi.get_command(context, name)
     assert command is not None
     help_text = command.get_help(click.Context(command, context, name))
