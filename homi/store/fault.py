@@ -45,7 +45,8 @@ RECOVERY = (
     "recover-done",
 )
 CLOSING = ("archive-made", "archive-inbox", "archive-ledger")
-POINTS = frozenset(COMMIT + CHECKPOINT + RECOVERY + CLOSING)
+INDEXING = ("words-written", "words-indexed")
+POINTS = frozenset(COMMIT + CHECKPOINT + RECOVERY + CLOSING + INDEXING)
 
 
 class Kill:

@@ -19,6 +19,7 @@ from homi.store.archive import inbox_at, place, segments
 from homi.store.boxes import entries_of, is_current, open_pair, read_box, typed
 from homi.store.database import Broken, Database, Locked, Moved, Unwritable, measure
 from homi.store.disk import Disk, RealDisk
+from homi.store.fault import Hook
 from homi.store.indexing import advance
 from homi.store.lines import Finding, Unreadable, read_line
 from homi.store.loading import Before
@@ -107,6 +108,14 @@ class Index:
         """A piece of what catch_up() does for one name; whether there is more."""
         folder = self._folder(name)
         return self._whole(lambda: advance(self._db, self._disk, folder, name, upto))[1]
+
+    def step_words(self, at: Hook) -> bool:
+        """A piece of what text adds to catch_up(); whether there may be more.  at: told
+        the points at which a test may have the process killed."""
+        took = self._whole(lambda: words.step(self._db, self._text, at))
+        if took:
+            at("words-indexed")
+        return took > 0
 
     def names(self) -> list[Name]:
         """The mailboxes and out queues on disk."""

@@ -8,7 +8,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from homi.address import Name
 from homi.store.base import Pruned
@@ -32,6 +32,8 @@ LATE = 64 << 20  # bytes not indexed that are indexed while mail goes on coming
 KEPT = 5_000  # ids a mailbox has in full in memory before they take eight bytes each
 FIRST = 1.0  # s after the start: who waits for the daemon comes first
 NICE = 10
+PAUSE_MAX = 1.0  # s behind a piece of indexing, which else is as long as that took
+Result = TypeVar("Result")
 
 
 class Indexed(NamedTuple):
@@ -61,13 +63,16 @@ class Upkeep:
         self._engine = engine
         self._mailbox = mailbox
         self._worker = Worker("homi-index", loop, NICE)
+        self._loop = loop
         self._index: Index | None = None  # the worker's
         self._busy = False
         self._stopped = False
+        self._pause: asyncio.TimerHandle | None = None  # behind a piece
         self._ends: dict[Name, tuple[int, int]] = {}  # what the journals are synced to
         self._todo: dict[Name, tuple[int, int] | None] = dict.fromkeys(
             Name(name) for name in committer.settler.places
         )
+        self._wordless = bool(self._todo)  # the index may lack words of what it knows
         self._done: dict[Name, int] = {}  # bytes of each inbox that are indexed
         self._given_up: set[str] = set()  # mailboxes whose segment cannot be closed
         self._removals = Removals(root, disk, committer, mailbox, self._worker, loop)
@@ -87,6 +92,8 @@ class Upkeep:
         """Begin nothing more; whether the thread has ended in time."""
         self._stopped = True
         self._first.cancel()
+        if self._pause is not None:
+            self._pause.cancel()
         self._removals.stop()
         return self._worker.stop(patience)
 
@@ -104,13 +111,43 @@ class Upkeep:
                 return
         elif self._behind() < LATE:
             return
-        if self._todo and not self._busy:
-            self._busy = True
+        if self._busy or self._pause is not None:
+            return
+        if self._todo:
             name, upto = next(iter(self._todo.items()))
             piece = partial(self._piece, name, upto)
-            self._worker.put(piece, partial(self._indexed, name, upto))
+            self._begin(piece, partial(self._indexed, name, upto))
+        elif self._wordless and self._engine.at_rest:
+            self._begin(self._words, self._worded)
 
     # ---- the index ----
+
+    def _begin(
+        self,
+        piece: Callable[[], Result],
+        done: Callable[[Result | None, BaseException | None], None],
+    ) -> None:
+        """Do a piece in the thread, then done; pause as long as that took."""
+        self._busy = True
+        began = self._loop.time()
+
+        def ended(result: Result | None, error: BaseException | None) -> None:
+            self._busy = False
+            if self._stopped:
+                return
+            # Without it no other process would ever find the index free to write.
+            took = min(self._loop.time() - began, PAUSE_MAX)
+            self._pause = self._loop.call_later(took, self._rested)
+            done(result, error)
+
+        self._worker.put(piece, ended)
+
+    def _rested(self) -> None:
+        """The pause is over: go on, or give back what an index in use takes."""
+        self._pause = None
+        self.look()
+        if not (self._busy or self._stopped):
+            self._worker.put(self._rest_index, _ignore)
 
     def _take_ends(self) -> None:
         """Learn up to where the last checkpoints have synced journals."""
@@ -135,11 +172,8 @@ class Upkeep:
 
     def _piece(self, name: Name, upto: tuple[int, int] | None) -> Indexed:
         """In the thread: index a piece of a mailbox."""
-        if self._index is None:
-            self._index = Index.open(self._root, self._disk)
-        index = self._index
-        if index.in_memory:
-            self._rest_index()
+        index = self._opened()
+        if index is None:
             return Indexed(more=False)
         if index.step(name, upto):
             return Indexed(more=True)
@@ -158,8 +192,8 @@ class Upkeep:
         found: Indexed | None,
         error: BaseException | None,
     ) -> None:
-        """Go on with the next piece."""
-        self._busy = False
+        """Note how far that got."""
+        self._wordless = True
         if error is not None:
             log.warning("%s is not indexed: %s", name, error)
         if found is None or not found.more:
@@ -171,9 +205,26 @@ class Upkeep:
             self._committer.settler.notes.append(
                 partial(place.shrink, found.old, found.end)
             )
-        if not self._todo:
-            self._worker.put(self._rest_index, _ignore)
-        self.look()
+
+    def _words(self) -> bool:
+        """In the thread: index the words of a few messages; whether there are more."""
+        index = self._opened()
+        at = self._committer.journals.at
+        return index is not None and index.step_words(at)
+
+    def _worded(self, more: bool | None, error: BaseException | None) -> None:
+        """Note whether that was all."""
+        self._wordless = bool(more)
+        if error is not None:
+            log.warning("the words of messages are not indexed: %s", error)
+
+    def _opened(self) -> Index | None:
+        """In the thread: the index; None where its file cannot be written."""
+        if self._index is None:
+            self._index = Index.open(self._root, self._disk)
+        if self._index.in_memory:
+            self._rest_index()
+        return self._index
 
     def _rest_index(self) -> None:
         """In the thread: give back what an index in use takes of memory."""

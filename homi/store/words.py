@@ -13,10 +13,12 @@ from homi.envelope import decode_envelope, decode_msg
 from homi.errors import Usage
 from homi.store.boxes import read_row, typed
 from homi.store.database import BadQuery, Broken, Database
+from homi.store.fault import Hook
 from homi.store.places import is_place
 from homi.store.rows import SELECT, Row
 
 STEP = 500  # messages a transaction takes
+STEP_BYTES = 1 << 20  # of their lines, but for the first: others get their turn soon
 COMMON = 5000  # messages with the words: from so many on a search takes its time
 COUNTED = "SELECT 1 FROM words WHERE words MATCH ? LIMIT ?"
 LOOKED_UP = "mail.row IN (SELECT rowid FROM words WHERE words MATCH ?)"
@@ -24,6 +26,7 @@ LOOKED_UP = "mail.row IN (SELECT rowid FROM words WHERE words MATCH ?)"
 # messages are met in the order asked for, until there are enough with the word.
 WALKED = f"+{LOOKED_UP}"
 _OPERATORS = frozenset({"AND", "OR", "NOT", "(", ")"})
+Worded = tuple[int, Name, Row]  # a row's number, where it is, what it says
 _TOKEN = re.compile(r'"(?:[^"]|"")*"\*?|[()]|[^\s()"]+|"')
 
 
@@ -60,7 +63,9 @@ def usage() -> Iterator[None]:
         ) from error
 
 
-def step(db: Database, text: Callable[[Name, Row], str]) -> int:
+def step(
+    db: Database, text: Callable[[Name, Row], str], at: Hook = lambda _: None
+) -> int:
     """Index the words of the next messages; bytes of their lines, 0: none is left."""
     with db.transaction():
         (done,) = typed(db.one("SELECT row FROM worded"), tuple[int])
@@ -71,20 +76,32 @@ def step(db: Database, text: Callable[[Name, Row], str]) -> int:
             done,
             STEP,
         )
-        rows = [
-            (number, _name(name), read_row(tuple(values)))
+        rows = _few(
+            (number, _place(name), read_row(tuple(values)))
             for number, name, *values in found
-        ]
+        )
         db.many(
             "INSERT INTO words(rowid, text) VALUES(?, ?)",
             [(number, text(name, row)) for number, name, row in rows],
         )
         if rows:
+            at("words-written")
             db.one("UPDATE worded SET row=?", rows[-1][0])
         return sum(row.length for _, _, row in rows)
 
 
-def _name(found: object) -> Name:
+def _few(rows: Iterator[Worded]) -> list[Worded]:
+    """As many of them as one transaction takes by their bytes, one at least."""
+    few, size = list[Worded](), 0
+    for one in rows:
+        size += one[2].length
+        if few and size > STEP_BYTES:
+            break
+        few.append(one)
+    return few
+
+
+def _place(found: object) -> Name:
     """A place that becomes a path; Broken where it is none."""
     if not isinstance(found, str) or not is_place(found):
         raise Broken("a name")

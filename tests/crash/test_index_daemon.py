@@ -4,6 +4,7 @@ Whatever becomes of index.sqlite3, every command tells the same of the mail.
 """
 
 import contextlib
+import json
 import os
 import random
 import shutil
@@ -16,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from homi.store.fault import CLOSING
+from homi.store.fault import CLOSING, INDEXING
 from tests.standin.place import PATIENCE, Place, homi_command, until
 
 COUNT = 60
@@ -24,8 +25,8 @@ FILE = "index.sqlite3"
 ALL = ("--limit", "999")
 SMALL = """
 import sys
-from homi.store import upkeep
-upkeep.SEGMENT, upkeep.FIRST = 8000, 0.05
+from homi.store import upkeep, words
+upkeep.SEGMENT, upkeep.FIRST, words.STEP = 8000, 0.05, 7
 sys.argv = ["homi", "run"]
 from homi.cli.fast import main
 sys.exit(main())
@@ -49,10 +50,9 @@ def place() -> Iterator[Segmented]:
 
 def fill(place: Place, first: int, *, finished: bool) -> list[str]:
     """So many letters more for ada; their ids."""
-    before = len(place.lines("ada"))
     lines = "".join(f"pear {n}\n" for n in range(first, first + COUNT))
-    place.ok("send", "--lines", "--from", "svc", "ada", given=lines)
-    sent = [line["msg"]["id"] for line in place.lines("ada")[before:]]
+    told = place.ok("send", "--lines", "--json", "--from", "svc", "ada", given=lines)
+    sent = [json.loads(line)["id"] for line in told.splitlines()]
     if finished:
         place.ok("ack", "--name", "ada", *sent)
     return sent
@@ -94,6 +94,32 @@ def test_a_kill_while_a_segment_is_closed_loses_nothing(
     assert place.stored("ada", "one more")["seq"] == COUNT + 1
     assert told(place)[-1][0] == more
     assert place.json("status")["findings"] == []
+
+
+@pytest.mark.parametrize("point", INDEXING)
+def test_a_kill_while_words_are_indexed_leaves_them_to_the_next_life(
+    place: Segmented, point: str
+) -> None:
+    """All of a step is in the index, or nothing; each message is found once."""
+    place.start()
+    for name in ("ada", "svc"):
+        place.ok("claim", name)
+    assert place.stop() == 0
+    daemon = place.start(HOMI_FAULT=f"{point}:3")
+    sent = fill(place, 0, finished=False)
+    assert daemon.wait(PATIENCE) == -signal.SIGKILL
+    assert 0 < worded(place) < COUNT
+    place.start()
+    until(lambda: worded(place) == COUNT, "all words are indexed")
+    found = place.json("search", *ALL, "pear")
+    assert sorted(one["id"] for one in found) == sorted(sent)
+
+
+def worded(place: Place) -> int:
+    """How many messages have their words in the index."""
+    with contextlib.closing(sqlite3.connect(place.state / FILE)) as db:
+        found = db.execute("SELECT count(*) FROM words WHERE words MATCH 'pear'")
+        return int(found.fetchone()[0])
 
 
 def _hurt(path: Path, seed: int) -> None:

@@ -10,12 +10,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from homi.address import Name
+from homi.address import Device, Name
 from homi.envelope import Envelope, Kind, Msg, Reason, Rung, Via, Was, encode
 from homi.errors import StorageFailed, Usage
 from homi.store import words
 from homi.store.index import Entry, Index, Query
 from homi.store.loading import load
+from homi.store.places import queue_of
 from tests.unit.store.lines_kit import (
     ADA,
     AT,
@@ -402,6 +403,38 @@ def test_words_find_their_messages(tmp_path: Path) -> None:
         add(tmp_path, letter(4, text="red again"))
         index.catch_up(text=True)
         assert seqs(index.search(Query(text="red", newest=True))) == [4, 1]
+
+
+def test_words_of_an_out_queue_are_found_beside_those_of_a_mailbox(
+    tmp_path: Path,
+) -> None:
+    """What waits for another device has a place that is no name."""
+    write_mailbox(tmp_path, letter(1, text="red here"))
+    (tmp_path / "out" / "mini").mkdir(parents=True)
+    (tmp_path / "out" / "mini" / "queue.jsonl").write_bytes(letter(1, text="red there"))
+    with caught_up(tmp_path, text=True) as index:
+        found = {one.name for one in index.search(Query(text="red"))}
+        assert found == {NAME, queue_of(Device("mini"))}
+
+
+def test_words_are_read_a_few_messages_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By their number or by their bytes; one message of any size gets through."""
+    write_mailbox(tmp_path, b"".join(letter(n, text="x " * 99) for n in range(1, 7)))
+    for name, few in (("STEP", 2), ("STEP_BYTES", 2 * len(letter(1, text="x " * 99)))):
+        with monkeypatch.context() as patched, Index.open(tmp_path) as index:
+            patched.setattr(words, name, few)
+            index.catch_up()
+            met: list[str] = []
+            while index.step_words(met.append):
+                pass
+            assert met == ["words-written", "words-indexed"] * 3
+            assert len(index.search(Query(text="x"))) == 6
+        (tmp_path / "index.sqlite3").unlink()
+    monkeypatch.setattr(words, "STEP_BYTES", 1)
+    with caught_up(tmp_path, text=True) as index:
+        assert len(index.search(Query(text="x"))) == 6
 
 
 def test_a_common_word_gives_the_newest_that_are_all_else(

@@ -106,6 +106,32 @@ def test_at_rest_what_came_is_indexed_and_its_ids_shrink(tmp_path: Path) -> None
         assert len(index.search(Query())) == 1
 
 
+def test_words_are_indexed_at_rest_and_not_while_mail_moves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Even where so much mail came that the rest of the index is made meanwhile."""
+    monkeypatch.setattr(engine, "CHECKPOINT_IDLE", 0.2)
+    monkeypatch.setattr(upkeep, "LATE", 0)
+
+    def known(index: Index) -> tuple[int, int]:
+        """(messages, those with their words)"""
+        found = len(index.search(Query()))
+        return found, len(index.search(Query(text="pear"))) if found else 0
+
+    async def scenario(life: Life) -> None:
+        for _ in range(30):  # more than half of the ring
+            await life.send(mail(text="pear " * 4_000))
+        rested, index = False, Index.open(tmp_path)
+        with index:
+            async with asyncio.timeout(BOUND):
+                while (now := known(index)) != (30, 30):
+                    rested = rested or life.store._engine.at_rest  # type: ignore[union-attr]
+                    assert rested or not now[1]
+                    await asyncio.sleep(0)
+
+    run(tmp_path, scenario)
+
+
 def test_nobody_has_to_ask_a_store_to_do_its_idle_work(tmp_path: Path) -> None:
     """The checkpoint of an idle store is what begins it, and it is begun again."""
 
