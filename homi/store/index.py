@@ -110,12 +110,8 @@ class Index:
         return self._whole(lambda: advance(self._db, self._disk, folder, name, upto))[1]
 
     def step_words(self, at: Hook) -> bool:
-        """A piece of what text adds to catch_up(); whether there may be more.  at: told
-        the points at which a test may have the process killed."""
-        took = self._whole(lambda: words.step(self._db, self._text, at))
-        if took:
-            at("words-indexed")
-        return took > 0
+        """A piece of what text adds to catch_up(); whether there may be more."""
+        return self._whole(lambda: words.step(self._db, self._text, at)) > 0
 
     def names(self) -> list[Name]:
         """The mailboxes and out queues on disk."""
@@ -277,8 +273,7 @@ class Index:
         raise StorageFailed("the index cannot be made", hint="see homi-mailbox(5)")
 
     def _anew(self, why: Exception) -> None:
-        """Open the file again, another where it is damaged, none where it cannot be
-        written."""
+        """Open the file again: another if damaged, none if it cannot be written."""
         self._db.close()
         if isinstance(why, Unwritable):
             self.locked = isinstance(why, Locked)

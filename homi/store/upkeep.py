@@ -210,7 +210,10 @@ class Upkeep:
         """In the thread: index the words of a few messages; whether there are more."""
         index = self._opened()
         at = self._committer.journals.at
-        return index is not None and index.step_words(at)
+        more = index is not None and index.step_words(at)
+        if more:
+            at("words-indexed")
+        return more
 
     def _worded(self, more: bool | None, error: BaseException | None) -> None:
         """Note whether that was all."""
