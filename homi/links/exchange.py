@@ -5,6 +5,7 @@ what they mean is the port's to say.  homi-protocol(7) is the format.
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Protocol
 
 import msgspec
@@ -253,7 +254,7 @@ class Exchange:
         """Hand it up; its ack follows when it is settled."""
         n = mail.n
         self._in.came(n, len(line))
-        self._port.take(self, mail, lambda refused: self._settled(n, refused))
+        self._port.take(self, mail, partial(self._settled, n))
 
     def _settled(self, n: int, refused: Refusal | None) -> None:
         """One ack for all that is settled in this turn of the loop."""

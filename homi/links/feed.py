@@ -66,11 +66,21 @@ class Books(NamedTuple):
     draw: Callable[[], float]  # in [0, 1)
 
 
-class Flight(NamedTuple):
+class Flight:
     """An envelope that was sent."""
 
-    route: Route
-    item: Item
+    __slots__ = ("item", "route")
+
+    def __init__(self, route: Route, item: Item) -> None:
+        """It is under way."""
+        self.route = route
+        self.item = item
+
+    def ended(self, kept: bool) -> None:
+        """Its end is recorded; where it could not be, the sweep finds it pending."""
+        self.route.recorded(self.item.seq)
+        if not kept:
+            log.info("%s is sent again, its end could not be recorded", self.item.id)
 
 
 class Feed:
@@ -120,12 +130,13 @@ class Feed:
     def acked(self, upto: int, refused: list[Not]) -> None:
         """Settle what was sent, then send more."""
         nots = {each.n: each for each in refused}
+        at = rfc3339(self._clock.wall())
         while self._upto < upto:
             self._upto += 1
             flight = self._flights.popleft()
             refusal = nots.get(self._upto) if nots else None
             if refusal is None:
-                self._stored(flight)
+                self._stored(flight, at)
             elif refusal.permanent:
                 self._bounced(flight, refusal)
             else:
@@ -162,6 +173,8 @@ class Feed:
             if found is not None:
                 ready.append(route)
                 self._send(route, found)
+            else:
+                route.ahead.forget()
         if not ready:
             self._plan(now)
 
@@ -178,7 +191,7 @@ class Feed:
         """Read one envelope and let it go."""
         item = found.item
         try:
-            envelope = route.box.read(item)
+            envelope = route.ahead.read(item)
         except HomiError as error:
             # Its neighbours go on; the sweep tries it again.
             log.error("%s %s", item.id, error.text)
@@ -205,19 +218,17 @@ class Feed:
         self._flights.append(flight)
         self._exchange.mail(tail)
 
-    def _stored(self, flight: Flight) -> None:
+    def _stored(self, flight: Flight, at: str) -> None:
         """The other device has it: that ends it here."""
-        route, item = flight
+        route, item = flight.route, flight.item
         route.settled(item)
         log.debug("%s to=%s via=%s status=relayed", item.id, item.to, self._by)
-        line = self._line(item, Rung.RELAYED)
-        self._books.record(
-            route.box.name, line, lambda kept: _ended(route, item, kept), durable=True
-        )
+        line = self._line(item, Rung.RELAYED, at)
+        self._books.record(route.box.name, line, flight.ended, durable=True)
 
     def _bounced(self, flight: Flight, refusal: Refusal) -> None:
         """It can never be stored there: its sender is told."""
-        route, item = flight
+        route, item = flight.route, flight.item
         route.settled(item)
         text = _told(refusal)
         log.info("%s to=%s %s status=bounced (%s)", item.id, item.to, self._by, text)
@@ -227,37 +238,25 @@ class Feed:
             _reason(refusal),
             text,
             self._by,
-            lambda kept: _ended(route, item, kept),
+            flight.ended,
         )
 
     def _deferred(self, flight: Flight, refusal: Refusal) -> None:
         """Not now: its lane waits, and its ledger says until when."""
-        route, item = flight
-        until = route.refused(item, self._clock.wall(), self._books.draw())
+        route, item = flight.route, flight.item
+        now = self._clock.wall()
+        until = route.refused(item, now, self._books.draw())
         if until is None:
             return  # it only waits behind the one that was refused
         text = _told(refusal)
         log.info("%s to=%s %s status=deferred (%s)", item.id, item.to, self._by, text)
-        line = self._line(item, Rung.DEFERRED)
+        line = self._line(item, Rung.DEFERRED, rfc3339(now))
         line.reason, line.until = _reason(refusal), rfc3339(until)
         self._books.record(route.box.name, line, _ignore, durable=False)
 
-    def _line(self, item: Item, rung: Rung) -> LedgerLine:
+    def _line(self, item: Item, rung: Rung, at: str) -> LedgerLine:
         """A ledger line on item."""
-        return LedgerLine(
-            seq=item.seq,
-            id=item.id,
-            rung=rung,
-            at=rfc3339(self._clock.wall()),
-            by=self._by,
-        )
-
-
-def _ended(route: Route, item: Item, kept: bool) -> None:
-    """Its end is recorded; where it could not be, the sweep finds it pending."""
-    route.recorded(item.seq)
-    if not kept:
-        log.info("%s is sent again, its end could not be recorded", item.id)
+        return LedgerLine(seq=item.seq, id=item.id, rung=rung, at=at, by=self._by)
 
 
 def _reason(refusal: Refusal) -> Reason | None:

@@ -6,6 +6,7 @@ for when two devices meet.  homi-protocol(7).
 """
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import Protocol, TypeVar
 
@@ -79,8 +80,9 @@ class Hints:
         self._moved = moved
         self._loop: asyncio.AbstractEventLoop | None = None
         self._gathered: dict[tuple[Device, MessageId], frames.Rung] = {}
-        self._came: dict[Key, Device] = {}  # by which link
-        self._said: dict[Key, tuple[int, str]] = {}  # marks of it, and the last one
+        self._came: OrderedDict[Key, Device] = OrderedDict()  # by which link
+        # Marks of it, and the last one.
+        self._said: OrderedDict[Key, tuple[int, str]] = OrderedDict()
         self._early: dict[Key, tuple[FarRung, Device, int]] = {}
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -205,12 +207,13 @@ class Hints:
                 yield [str(one) for one in ids[start : start + AT_ONCE]]
 
 
-def _keep(kept: dict[Key, Value], key: Key, value: Value) -> None:
+def _keep(kept: OrderedDict[Key, Value], key: Key, value: Value) -> None:
     """Remember value under key, and of too many the newest."""
-    kept.pop(key, None)
     kept[key] = value
+    kept.move_to_end(key)
     if len(kept) > KEPT:
-        del kept[next(iter(kept))]
+        # The first of a plain dict lies behind all those that were taken out of it.
+        kept.popitem(last=False)
 
 
 def _bare(frame: frames.Rung) -> dict[str, str]:

@@ -28,7 +28,7 @@ from homi.strict import parse_msg
 log = logging.getLogger("homi.links")
 
 HOPS_READ = 28  # devices named in one frame: more is not believed
-STAMPS = 256  # postmarks kept ready: one a device behind the link
+STAMPS = 256  # postmarks kept ready: one for each way that leads over the link
 LANES = 10_000  # refused on one connection; beyond it begins anew
 # Trying again can help; whatever else is refused is refused for good.
 TRANSIENT = (NotReached, StorageFailed, Unavailable)
@@ -61,31 +61,29 @@ class Intake:
         self._peer = peer
         self._key = peer.fingerprint
         self._accept = desk.accept
-        self._stamps: dict[tuple[str, bool], Stamp] = {}
+        self._stamps: dict[tuple[tuple[str, ...], bool], Stamp] = {}
         self._refused: set[Lane] = set()  # until their first comes again
 
     def take(self, mail: Mail, answered: Answered) -> None:
         """Submit mail; answered comes once."""
-        msg = bytes(mail.msg)
+        msg, hops = bytes(mail.msg), tuple(mail.hops)
         try:
             head = parse_msg(msg)
-            self._check(mail)
+            stamp = self._stamps.get((hops, mail.verified)) or self._stamp(mail, hops)
         except HomiError as error:
             self._refuse(str(mail.n), error, answered)
             return
-        lane = (mail.hops[0], head.from_, mail.to)
+        lane = (hops[0], head.from_, mail.to)
         if self._refused and lane in self._refused:
             if not mail.first:
                 answered(_BEHIND)
                 return
             self._refused.discard(lane)
-        stamp = self._stamp(mail.hops[0], mail.verified)
         done = partial(self._done, lane, answered)
-        self._accept(Submission(head, msg, stamp, mail.to, done, tuple(mail.hops)))
+        self._accept(Submission(head, msg, stamp, mail.to, done, hops))
 
-    def _check(self, mail: Mail) -> None:
+    def _check(self, hops: tuple[str, ...]) -> None:
         """The way it came must be one that leads here."""
-        hops = mail.hops
         if not hops or hops[-1] != self._peer.device:
             raise NotAllowed(
                 f"mail from {self._peer.device} must name it as the last of its hops"
@@ -113,22 +111,21 @@ class Intake:
         log.info("%s from=%s refused (%s)", what, self._peer.device, error.text)
         answered(refusal(error, permanent=not isinstance(error, TRANSIENT)))
 
-    def _stamp(self, device: str, verified: bool) -> Stamp:
-        """The postmark of mail whose sender is on that device."""
-        found = self._stamps.get((device, verified))
-        if found is None:
-            if len(self._stamps) >= STAMPS:
-                self._stamps.clear()
-            peer = self._peer.device
-            found = self._stamps[device, verified] = Stamp(
-                Via(
-                    door="link",
-                    device=device,
-                    key=self._key,
-                    relay=None if device == peer else peer,
-                    verified=verified,
-                )
+    def _stamp(self, mail: Mail, hops: tuple[str, ...]) -> Stamp:
+        """The postmark of mail that came this way; HomiError where there is no way."""
+        self._check(hops)
+        if len(self._stamps) >= STAMPS:
+            self._stamps.clear()
+        peer = self._peer.device
+        found = self._stamps[hops, mail.verified] = Stamp(
+            Via(
+                door="link",
+                device=hops[0],
+                key=self._key,
+                relay=None if hops[0] == peer else peer,
+                verified=mail.verified,
             )
+        )
         return found
 
 

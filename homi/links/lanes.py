@@ -10,6 +10,7 @@ from collections import deque
 from typing import NamedTuple
 
 from homi.envelope import Rung
+from homi.store.ahead import Ahead
 from homi.store.mailbox import Item, Mailbox
 
 FIRST = 2.0  # s at most until a lane that was refused is tried again, then doubled
@@ -45,6 +46,7 @@ class Route:
     def __init__(self, box: Mailbox) -> None:
         """Everything pending goes, from the oldest on."""
         self.box = box
+        self.ahead = Ahead(box)
         self._todo: deque[int] = deque(box.pending)
         self._last = max(box.last_seq, self._todo[-1] if self._todo else 0)
         self._flying: dict[int, Lane] = {}  # sent, not settled

@@ -246,6 +246,10 @@ class Mailbox:
             )
         return envelope
 
+    def piece(self, offset: int, length: int) -> bytes:
+        """Bytes of the inbox, fewer at its end; OSError where they cannot be read."""
+        return self._read_line(offset, length)
+
     def finished(self) -> Iterator[MessageId]:
         """The ids kept of what is finished, oldest first."""
         return iter(self._finished)
