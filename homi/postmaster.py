@@ -16,7 +16,6 @@ from homi.address import (
     POSTMASTER,
     Device,
     Name,
-    is_name,
     parse_address,
     show,
 )
@@ -179,7 +178,9 @@ class Postmaster:
         """Answer with error; keep what was refused in quarantine with the reason."""
         reason = error.reason or error.code
         log.info("%s to=%s status=refused (%s)", sub.head.id, show(sub.to), error.text)
-        if reason != "disk" and not sub.stamp.set_aside:
+        # A link tries again until there is room: the other device keeps that.
+        passing = reason == "disk" or (reason == "quota" and sub.stamp.linked)
+        if not passing and not sub.stamp.set_aside:
             # A full mailbox or disk must not be filled further by what it refuses.
             kept = b"" if reason == "quota" else sub.msg
             self.quarantine.refuse(
@@ -231,10 +232,8 @@ class Postmaster:
         return gate.link_refused(sub.head, device, ours=ours)
 
     def _sent_to(self, device: str | None) -> Mailbox | None:
-        """What was sent to a device, as far as it is one."""
-        if device is None or not is_name(device):
-            return None
-        return self._store.mailbox(queue_of(Device(device)))
+        """What was sent to a device; None where nothing ever was, whatever it is."""
+        return self._store.known(queue_of(Device(device))) if device else None
 
     def _now(self) -> bytes:
         """The postmark's time; formatted once a millisecond, a hot path's cost."""

@@ -87,6 +87,10 @@ class Store(Protocol):
         disk with its first line."""
         ...
 
+    def known(self, name: Name) -> Mailbox | None:
+        """The same where there is one; none is made."""
+        ...
+
     def mailboxes(self) -> list[Mailbox]:
         """Every mailbox that exists on disk or in memory; no out queue."""
         ...

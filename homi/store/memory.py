@@ -41,6 +41,10 @@ class MemoryStore:
             self.ledgers[name] = []
         return box
 
+    def known(self, name: Name) -> Mailbox | None:
+        """The same where there is one; none is made."""
+        return self._boxes.get(name)
+
     def mailboxes(self) -> list[Mailbox]:
         """Every mailbox asked for so far."""
         return [box for box in self._boxes.values() if box.device is None]

@@ -128,6 +128,10 @@ class DiskStore:
             box.old = partial(self._old, name)
         return box
 
+    def known(self, name: Name) -> Mailbox | None:
+        """The same where there is one; none is made."""
+        return self._boxes.get(name)
+
     def mailboxes(self) -> list[Mailbox]:
         """Every mailbox on disk or asked for."""
         return [box for box in self._boxes.values() if box.device is None]

@@ -311,3 +311,15 @@ def test_an_out_queue_is_no_mailbox_and_keeps_the_whole_address(run: Run) -> Non
         assert [item.to for item in box.pending.values()] == [ADA]
 
     run(scenario)
+
+
+def test_a_place_that_is_looked_up_is_not_made(run: Run) -> None:
+    """Others name places as they like.  The control: one that has mail."""
+
+    async def scenario(bench: Bench) -> None:
+        assert bench.store.known(BOB) is None
+        await bench.send(bench.mail(1))
+        assert bench.store.known(ADA) is bench.store.mailbox(ADA)
+        assert [box.name for box in bench.store.mailboxes()] == [ADA]
+
+    run(scenario)

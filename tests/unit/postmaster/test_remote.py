@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from homi import ids
+from homi import gate, ids
 from homi.address import Device, Name, parse_address
 from homi.envelope import Kind, LedgerLine, Msg, Reason, Rung, Via, decode_msg
 from homi.postmaster import Stamp
@@ -189,6 +189,40 @@ def test_a_bounce_of_a_device_counts_only_about_mail_that_went_there(
         assert (await bench.send(back, LINK, hops=("lab",))).kept
         other = replace(back, id=ids.new(), reply_to=ids.new())
         assert not (await bench.send(other, LINK, hops=("lab",))).kept
+
+    run(scenario)
+
+
+def test_a_device_nothing_was_sent_to_takes_no_memory(run: Callable[..., None]) -> None:
+    """A peer may name any device as the first hop.  The control: one with a queue."""
+
+    async def scenario(bench: Bench) -> None:
+        await bench.send(letter("gds@lab"))
+        for number in range(20):
+            via = Via(door="link", device=f"made-up-{number}", key=KEY, relay="lab")
+            reply = replace(letter("ada"), reply_to=ids.new(), kind=Kind.REPLY)
+            hops = (f"made-up-{number}", "lab")
+            await bench.send(reply, Stamp(via), hops=hops)
+        await settled(bench)
+        assert [box.name for box in bench.store.queues()] == [LAB]
+
+    run(scenario)
+
+
+def test_a_full_mailbox_keeps_no_record_of_each_try_of_a_link(
+    run: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sender's device keeps it and tries again.  The control: a local sender."""
+
+    async def scenario(bench: Bench) -> None:
+        monkeypatch.setattr(gate, "QUOTA_PENDING", 0)
+        for _ in range(5):
+            result = await bench.send(letter("ada"), LINK, hops=("lab",))
+            assert result.error is not None
+            assert result.error.reason == "quota"
+        assert not bench.refused.exists()
+        await bench.send(letter("ada"))
+        assert b"quota" in bench.refused.read_bytes()
 
     run(scenario)
 
