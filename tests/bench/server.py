@@ -30,8 +30,8 @@ if LONGER:
 
 import homi.config  # noqa: E402 - the disk must be slow before the store knows it
 
-homi.config.QUOTA_PENDING = 1 << 40
-homi.config.QUOTA_BYTES = 1 << 60
+homi.config.QUOTA_PENDING = homi.config.QUEUE_PENDING = 1 << 40
+homi.config.QUOTA_BYTES = homi.config.QUEUE_BYTES = 1 << 60
 
 from homi.cli import fast  # noqa: E402 - the quotas must be lifted before
 

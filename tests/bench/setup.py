@@ -36,9 +36,12 @@ class Sizes(NamedTuple):
     turns: int = 90
     commands: int = 15  # repetitions of one command
     settle: float = 2.0  # s after which the store is at rest and a daemon idle
+    drained: int = 20_000  # messages of an out queue that is emptied
+    singles: int = 400  # one after the other
+    away: int = 100_000  # queued for a device that is away
 
 
-TINY = Sizes(20, 3, 4, 8, 1500, 300, 100, 200, 4, 2, 0.1)
+TINY = Sizes(20, 3, 4, 8, 1500, 300, 100, 200, 4, 2, 0.1, 600, 20, 600)
 
 
 class Setup(NamedTuple):
@@ -103,22 +106,20 @@ def frozen(pid: int) -> Iterator[None]:
         os.kill(pid, signal.SIGCONT)
 
 
-def request() -> bytes:
+def request(to: str = "n%%%%") -> bytes:
     """One send of 1 KiB on the control socket."""
-    head = (
-        f'{{"verb":"send","msg":{{"id":"{UUID}","from":"{SENDER}","to":"n%%%%","text":"'
-    )
-    return kit.padded(head, '"}}')
+    msg = f'"id":"{UUID}","from":"{SENDER}","to":"{to}","text":"'
+    return kit.padded(f'{{"verb":"send","msg":{{{msg}', '"}}')
 
 
 class Loads:
     """The load generator against homi's control socket, and against the C server."""
 
-    def __init__(self, setup: Setup) -> None:
-        """The request is written once."""
+    def __init__(self, setup: Setup, device: str = "") -> None:
+        """The request is written once; device: where the names are, if not here."""
         self._setup = setup
-        self._request = setup.folder / "control.req"
-        self._request.write_bytes(request())
+        self._request = setup.folder / f"control{device}.req"
+        self._request.write_bytes(request(f"n%%%%@{device}" if device else "n%%%%"))
         self._hello = setup.folder / "hello.req"
         self._hello.write_bytes(HELLO)
 

@@ -1,6 +1,7 @@
-"""The data plane of a link without SSH: two processes on a socketpair.
+"""The data plane of a link alone: two processes on a socketpair, no daemon, no SSH.
 
-What the transport costs beside it is another's to measure.
+A diagnosis beside the figures of links.py: what is slow there and not here is the
+daemon's or the transport's.
 """
 
 import json
@@ -15,10 +16,10 @@ from typing import Any
 
 from homi.links.identity import Identity
 from tests.bench import kit
-from tests.bench.report import Figure, Goal, progress
+from tests.bench.report import Figure, progress
 from tests.bench.setup import Setup, Sizes
 
-GROUP = "links, over a socketpair"
+GROUP = "links, the data plane alone (a diagnosis)"
 DEVICE = Path(__file__).with_name("device.py")
 LIMIT = 120.0  # s for one of them
 
@@ -33,7 +34,7 @@ def _figures(setup: Setup) -> Iterator[Figure]:
     many, few = (20_000, 500) if full else (1_000, 20)
     drained, blasted, over, here = [], [], [], []
     for number in range(setup.runs):
-        progress(f"links, round {number + 1} of {setup.runs}")
+        progress(f"data plane, round {number + 1} of {setup.runs}")
         drained.append(many / run(setup.folder, "drain", many))
         blasted.append(many / run(setup.folder, "blast", many))
         over.append(statistics.median(run(setup.folder, "single", few)))
@@ -42,14 +43,12 @@ def _figures(setup: Setup) -> Iterator[Figure]:
         "one message, accept to far ack, of one accept there",
         over,
         here,
-        Goal(3.5, most=True),
         lambda value: f"{value * 1e6:,.0f} us",
     )
     yield _ratio(
         "window 256 out of a queue, of the receiver alone",
         drained,
         blasted,
-        Goal(0.30),
         lambda value: f"{value:,.0f}/s",
     )
     singles = [1 / value for value in over]
@@ -57,7 +56,6 @@ def _figures(setup: Setup) -> Iterator[Figure]:
         "window 256, of its own window 1",
         drained,
         singles,
-        Goal(30),
         lambda value: f"{value:,.0f}/s",
     )
 
@@ -66,12 +64,11 @@ def _ratio(
     label: str,
     ours: list[float],
     theirs: list[float],
-    goal: Goal,
     show: Any,  # noqa: ANN401 - a function of one number
 ) -> Figure:
     ratio = statistics.median(a / b for a, b in zip(ours, theirs, strict=True))
     measured = f"{show(statistics.median(ours))} : {show(statistics.median(theirs))}"
-    return Figure(GROUP, label, ratio, goal, measured)
+    return Figure(GROUP, label, ratio, None, measured, unit="x")
 
 
 def run(folder: Path, role: str, count: int) -> Any:  # noqa: ANN401 - what the role prints

@@ -43,12 +43,20 @@ class Wire:
 
     def ask(self, **request: object) -> dict[str, Any]:
         """What was done; RuntimeError where the daemon refuses."""
+        self.put(**request)
+        return dict(self.get()["ok"])
+
+    def put(self, **request: object) -> None:
+        """Ask, and do not wait."""
         self._file.write(json.dumps(request).encode() + b"\n")
         self._file.flush()
-        answer = json.loads(self._file.readline())
+
+    def get(self) -> dict[str, Any]:
+        """The next answer, as a whole."""
+        answer: dict[str, Any] = json.loads(self._file.readline())
         if "ok" not in answer:
-            raise RuntimeError(f"{request}: {answer}")
-        return dict(answer["ok"])
+            raise RuntimeError(f"{answer}")
+        return answer
 
     def send(self, sender: str, to: str, number: int) -> str:
         """Send a message of 1 KiB; its id."""

@@ -1,0 +1,105 @@
+"""Twenty links of one daemon, three of them in trouble: what the others notice.
+
+laptop is a real daemon.  The twenty share one process, far.py, each with a key and a
+connection of its own to laptop's socket, as `homi link serve` gives them one; twenty
+daemons and sshd would measure the machine.  Its rate is that of the seventeen while
+the three have no mail, then while one of them stops reading, one refuses everything
+and one takes its time.
+"""
+
+import shutil
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+from homi.links.identity import Identity
+from tests.bench import kit
+from tests.bench.pair import key_of
+from tests.bench.report import Figure, Goal, progress
+from tests.bench.setup import HELLO, PATIENCE, SENDER, Machine, Setup, request
+from tests.bench.turns import Wire
+from tests.standin import journals
+from tests.standin.place import until
+
+GROUP = "links, twenty of one daemon"
+FAR = Path(__file__).with_name("far.py")
+GOOD = 17
+CALM = ["good"] * GOOD + ["idle"] * 3
+TROUBLED = ["good"] * GOOD + ["dead", "refusing", "slow"]
+LATE = 150.0  # s
+
+
+def measure(setup: Setup) -> list[Figure]:
+    """The line."""
+    rounds = []
+    for number in range(setup.runs):
+        progress(f"twenty links, round {number + 1} of {setup.runs}")
+        rounds.append(_round(setup))
+    calm = statistics.median(one for one, _ in rounds)
+    troubled = statistics.median(other for _, other in rounds)
+    return [
+        Figure(
+            GROUP,
+            "seventeen beside a dead, a refusing and a slow one",
+            statistics.median(other / one for one, other in rounds),
+            Goal(0.9),
+            f"{troubled:,.0f}/s : {calm:,.0f}/s without those",
+        )
+    ]
+
+
+def _round(setup: Setup) -> tuple[float, float]:
+    """The rate of the seventeen, calm and troubled."""
+    keys = setup.folder / "far"
+    with Machine('device = "laptop"\n', device="laptop") as place:
+        journals.write_names(place.state, [SENDER])
+        place.start(PATIENCE)
+        try:
+            _acquaint(place, keys)
+            calm = _rate(setup, place, keys, CALM, GOOD)
+            until(lambda: not _up(place), "every link is down", PATIENCE)
+            return calm, _rate(setup, place, keys, TROUBLED, len(TROUBLED))
+        finally:
+            shutil.rmtree(keys)
+
+
+def _acquaint(place: Machine, keys: Path) -> None:
+    """Pair the daemon with twenty devices, whose keys are made."""
+    keys.mkdir()
+    (keys / "laptop.pub").write_text(key_of(place))
+    with Wire(place.socket) as wire:
+        for number in range(len(CALM)):
+            device = f"d{number:04d}"
+            (keys / device).mkdir(mode=0o700)
+            key = Identity.load(keys / device).public
+            wire.ask(verb="link-add", device=device, key=key)
+
+
+def _rate(
+    setup: Setup, place: Machine, keys: Path, kinds: list[str], filled: int
+) -> float:
+    """Fill the queues of the first devices, then let all come: what the good ones get
+    a second, from the first of it to the last."""
+    asked, hello = setup.folder / "twenty.req", setup.folder / "twenty.hello"
+    asked.write_bytes(request("ada@d%%%%"))
+    hello.write_bytes(HELLO)
+    each = max(1, setup.sizes.drained // GOOD)
+    load = ("-c", "1", "-w", "256", "-k", str(filled), "-n", str(each * filled))
+    fill = ("-H", str(hello), "-d", "120", *load)
+    kit.load(setup.tools, place.pid, str(place.socket), asked, *fill)
+    argv = [sys.executable, str(FAR), str(place.socket), str(keys)]
+    argv += [",".join(kinds), str(each * GOOD)]
+    done = subprocess.run(
+        argv, capture_output=True, text=True, timeout=LATE, check=False
+    )
+    if done.returncode:
+        raise RuntimeError(f"far.py: {done.stderr[-400:]}")
+    return each * GOOD / float(done.stdout)
+
+
+def _up(place: Machine) -> int:
+    """How many links are up."""
+    with Wire(place.socket) as wire:
+        rows = wire.ask(verb="links", probe=False)["rows"]
+    return sum(row["state"] == "up" for row in rows)
