@@ -115,16 +115,17 @@ def _judge(root: Path, mine: Card, card: Card, wanted: Wanted) -> None:
             f"{wanted.host} is this device itself",
             hint="a copy of a state root needs a key of its own: remove its keys/",
         )
-    if card.device == mine.device:
-        raise Usage(
-            f"both devices are called {mine.device}",
-            hint='set device = "NAME" in homi.toml of one of them, then homi stop and'
-            " homi start there",
-        )
+    # A name that is given there counts when the daemon starts anew.
+    stop = f"ssh {wanted.host} {card.exe} stop"
     if wanted.name is not None and card.device != wanted.name:
         raise Usage(
             f"the device there is called {card.device}, not {wanted.name}",
-            hint=f'there: device = "{wanted.name}" in homi.toml, homi stop, homi start',
+            hint=f"{stop}, then this again; else the homi.toml there names it",
+        )
+    if card.device == mine.device:
+        raise Usage(
+            f"both devices are called {mine.device}",
+            hint=f"{stop}, then homi pair --name NAME {wanted.host} names that one",
         )
     before = _peering(root, Device(card.device))
     other = before is not None and before.host not in (None, wanted.host)

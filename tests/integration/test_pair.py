@@ -156,16 +156,18 @@ def test_a_key_with_a_passphrase_is_never_waited_for(lab: Lab) -> None:
 
 
 def test_two_devices_of_one_name_are_refused(lab: Lab) -> None:
-    """Before anything is changed; --name finds the same."""
+    """Before anything is changed; what the hints say mends it."""
     lab.server.reach(lab.lap)
     settings = lab.mini.home / ".config" / "homi" / "homi.toml"
     settings.write_text(settings.read_text().replace("mini", "lap"))
-    failed(lab.pair(), Usage.exit_status, "both devices are called lap", "homi.toml")
+    failed(lab.pair(), Usage.exit_status, "both devices are called lap", "--name NAME")
     assert lab.lines() == []
-    lab.mini.ok("stop")
     settings.unlink()
-    named = lab.steps("pair", "mini", "--name", "attic")
-    assert named["devices"]["text"] == "lap here, attic there"
+    named = lab.pair("--name", "attic")
+    failed(named, Usage.exit_status, "is called lap, not attic", "homi stop, then this")
+    lab.mini.ok("stop")
+    done = lab.steps("pair", "mini", "--name", "attic")
+    assert done["devices"]["text"] == "lap here, attic there"
     failed(lab.pair("--name", "cellar"), Usage.exit_status, "is called attic")
 
 
