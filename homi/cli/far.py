@@ -52,8 +52,9 @@ def tell(rows: Iterable[FarRow]) -> None:
         age = output.when(row.at)
         ago = " ago" if output.terminal() else ""
         known = f"known as of {age}{ago}" if row.at else "nothing is known of it"
-        why = f": {row.why}" if row.why else ""
-        output.note(f"{row.device} ({row.state}{why}): {known}")
+        state = "" if row.why and row.state == "unknown" else row.state
+        why = ": ".join(filter(None, (state, row.why)))
+        output.note(f"{row.device} ({why}): {known}")
 
 
 def as_json(rows: Iterable[FarRow]) -> list[dict[str, object]]:
@@ -108,7 +109,7 @@ def whois(mail: Mail, wanted: Address, *, as_json: bool) -> None:
         ("address", found.address),
         ("resolved", f"{found.resolved} {found.device}"),
         ("state", found.state),
-        ("link", " ".join(filter(None, (found.link, found.why)))),
+        ("link", ": ".join(filter(None, (found.link, found.why)))),
         ("known", since),
         ("mirror", " ".join(filter(None, (found.mirror, found.note)))),
         ("waiting", f"{found.waiting}, the oldest {output.when(found.oldest)}{ago}"),

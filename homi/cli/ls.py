@@ -37,7 +37,7 @@ UNOWNED = "who owns a name is not known"
 
 
 @click.command()
-@click.argument("device", metavar="DEVICE", required=False)
+@click.argument("device", metavar="[DEVICE]", required=False)
 @click.option("--all", "every", is_flag=True, help="The names of every device, too.")
 @options.no_probe
 @options.as_json
@@ -162,7 +162,8 @@ def _alias(row: AliasRow) -> tuple[Cell, ...]:
 
 def _mirror(row: MirrorRow) -> tuple[Cell, ...]:
     """The cells of a name of another device."""
-    note = f"is {row.to}" + (f"; {row.note}" if row.note else "")
+    what = f"is {row.to}" if row.name else "not listed to sessions now"
+    note = what + (f"; {row.note}" if row.note else "")
     return (row.name or row.to, "", "mirror", 0, "", "", "", "", note)
 
 

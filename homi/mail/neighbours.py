@@ -46,7 +46,7 @@ def _row(device: str, raw: object) -> FarRow:
         for name, one in sorted(told.names.items())
         if is_name(name)
     ]
-    return FarRow(device, "unknown", at=told.at, names=names)
+    return FarRow(device, "unknown", at=told.at, why="no daemon runs", names=names)
 
 
 def _read(path: Path) -> dict[str, Any]:
