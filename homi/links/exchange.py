@@ -246,7 +246,9 @@ class Exchange:
     def _bye(self, bye: Bye, _line: bytes) -> None:
         """The other end ends it."""
         known = bye.reason in End.__members__.values()
-        self._end(bye.reason if known else End.CLOSED, bye.text[:TEXT_MAX])
+        # Its "here" is not ours: who reads it must know whose words these are.
+        said = f"it says: {bye.text[:TEXT_MAX]}" if bye.text else ""
+        self._end(bye.reason if known else End.CLOSED, said)
 
     # Mail, in both directions
 

@@ -47,6 +47,8 @@ class Script:
     def run(self) -> None:
         """Each block in turn; AssertionError with the block that does not hold."""
         for block in self._blocks:
+            late = [line for line in block[1:] if re.match(r"\w*\$ ", line)]
+            assert not late, f"a command runs only at the start of a block: {late}"
             for line in self._expand(block):
                 if line.startswith("@ "):
                     self._act(line[2:].split(maxsplit=2))

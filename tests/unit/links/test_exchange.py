@@ -209,7 +209,7 @@ def test_both_ends_learn_why_it_ended_and_only_once() -> None:
     pair.laptop.exchange.lost()
     pair.mini.exchange.lost()
     assert pair.laptop.port.ends == [("paused", "by a person")]
-    assert pair.mini.port.ends == [("paused", "by a person")]
+    assert pair.mini.port.ends == [("paused", "it says: by a person")]
     assert not pair.laptop.exchange.room
 
 

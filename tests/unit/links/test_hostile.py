@@ -283,7 +283,7 @@ def test_a_line_beyond_the_bound_of_the_framing_ends_it() -> None:
 def test_a_bye_of_no_known_reason_is_a_plain_end_with_its_words_cut() -> None:
     pair = Pair()
     pair.mini.feed(frames.encode(Bye(reason="you win", text="x" * 5000))[:-1])
-    assert pair.mini.port.ends == [("closed", "x" * 200)]
+    assert pair.mini.port.ends == [("closed", "it says: " + "x" * 200)]
 
 
 def test_what_a_newer_peer_adds_is_passed_over() -> None:
