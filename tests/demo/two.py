@@ -50,7 +50,8 @@ class TwoDevices:
         self.server.cut()
         until(lambda: self.state() != "up", "the link is down")
         second = self.scene.send(self.laptop, f"{NAME}@mini", "and beta?")
-        self.scene.homi(self.laptop, "queue")
+        shown = self.scene.homi(self.laptop, "queue", "@mini")
+        assert "link-down" in shown, "the queue says why"
         self.scene.homi(self.laptop, "link", "ls")
         return second
 
