@@ -78,13 +78,13 @@ def test_sessions_of_two_devices_write_and_answer_by_their_own_tools(
 def test_a_cut_link_keeps_what_a_session_sent_and_its_answer_comes_when_it_heals(
     devices: Devices,
 ) -> None:
-    """For its own tool the letter is sent: it stands in a queue."""
+    """For its own tool the letter is sent: it stands in a queue, which says why."""
     laptop, mini, server = devices
     server.down()
     server.cut()
     until(lambda: devices.link()["state"] != "up", "the link is down")
     send_to(laptop.claude, "writer", "reviewer", "what is the state of beta")
-    assert devices.link()["pending"] == 1
+    assert laptop.json("queue", "@mini")["reason"] == "link-down"
     server.up()
     laptop.ok("link", "resume", "mini")
     turn = mini.claude.given("reviewer", "state of beta")
