@@ -8,7 +8,7 @@ from typing import NamedTuple
 from tests.bench import profiles
 from tests.bench.kit import Load
 from tests.bench.million import rss
-from tests.bench.pair import NAME, Pair
+from tests.bench.pair import NAME, Drain, Pair
 from tests.bench.report import Figure, Goal, progress
 from tests.bench.setup import SENDER, Loads, Setup, names
 from tests.bench.turns import Wire
@@ -25,13 +25,13 @@ LATE = 60.0  # s after which a verb is killed
 class Seen(NamedTuple):
     """What was measured, in the order in which it was."""
 
-    small: float  # messages a second out of a queue of the usual size
+    small: Drain  # out of a queue of the usual size
     grown: int  # bytes of memory
     queued: Load
     alone: float  # s of one send into an empty queue, the median
     deep: float  # and into the long one
     shown: list[tuple[Asked, float, tuple[str, ...]]]  # ms of each verb, a profile
-    large: float  # messages a second out of the long one
+    large: Drain  # out of the long one
 
 
 def measure(setup: Setup) -> list[Figure]:
@@ -63,9 +63,9 @@ def measure(setup: Setup) -> list[Figure]:
         Figure(
             group,
             f"drain, of that of {setup.sizes.drained:,}",
-            seen.large / seen.small,
+            seen.large.rate / seen.small.rate,
             Goal(0.9),
-            f"{seen.large:,.0f}/s : {seen.small:,.0f}/s",
+            f"{_told(seen.large)} : {_told(seen.small)}",
         ),
     ]
 
@@ -76,15 +76,15 @@ def _seen(setup: Setup) -> Seen:
     with Pair(names(sizes)) as pair:
         pair.order("pause", "paused")
         there.homi(pair.laptop, *LOAD, "-n", str(sizes.drained))
-        small = pair.drain(sizes.drained).rate
-        time.sleep(sizes.settle)
+        small = pair.drain(sizes.drained)
         pair.sshd.down()
         pair.cut()
         pair.isnt("up")
+        pair.rest()
         before = rss(pair.laptop.pid)
         queued = there.homi(pair.laptop, *LOAD, "-n", str(sizes.away))
-        time.sleep(sizes.settle)
         grown = rss(pair.laptop.pid) - before
+        pair.rest()
         with pair.wire(pair.laptop) as one, pair.wire(pair.mini) as other:
             both = [
                 (_send(other, f"{NAME}@laptop", number), _send(one, NAME_THERE, number))
@@ -93,12 +93,18 @@ def _seen(setup: Setup) -> Seen:
         shown = [(one, *_shown(setup, pair, one)) for one in SHOWN]
         pair.order("pause", "paused")
         pair.sshd.up()
-        large = pair.drain(sizes.away + sizes.singles).rate
+        large = pair.drain(sizes.away + sizes.singles)
     alone, deep = (statistics.median(column) for column in zip(*both, strict=True))
     return Seen(small, grown, queued, alone, deep, shown, large)
 
 
 NAME_THERE = f"{NAME}@mini"
+
+
+def _told(drain: Drain) -> str:
+    """Its rate, and what the daemons spent."""
+    here, there = drain.cpu
+    return f"{drain.rate:,.0f}/s, {here:.0f} + {there:.0f} us a message"
 
 
 def _send(wire: Wire, to: str, number: int) -> float:

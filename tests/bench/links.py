@@ -111,12 +111,13 @@ def _round(setup: Setup) -> Round:
         traffic = Traffic(wire)
         both = [(traffic.here(), traffic.over()) for _ in range(sizes.singles)]
         piped = sorted(traffic.piped(4 * sizes.singles, WINDOW))
-        local = here.homi(pair.mini, *LOAD, *spread)
         pair.order("pause", "paused")
+        pair.rest()
+        local = here.homi(pair.mini, *LOAD, *spread)
         limit = ("-n", str(sizes.drained), "-d", "120")
         there.homi(pair.laptop, *LOAD, *spread, *limit)
         drained = pair.drain(sizes.drained)
-        fresh = max(2, FRESH // setup.runs)
+        fresh = max(2, min(FRESH, sizes.commands) // setup.runs)
         times = [pair.ssh("true") for _ in range(fresh)]
         line = b"x" * 1023 + b"\n"
         cats = [pair.ssh("cat >> taken", line) for _ in range(fresh)]

@@ -25,6 +25,8 @@ from tests.standin.sshd import Sshd
 STEP = 0.005  # s between two looks at a journal
 NAME = "n0000"
 LATE = 300.0  # s for a drain
+PAUSE = 1.5  # s: what is done at rest begins a second behind the last mail
+IDLE = 0.1  # of a core, both daemons together
 
 
 class Drain(NamedTuple):
@@ -96,6 +98,17 @@ class Pair:
         with self.wire(self.laptop) as wire:
             wire.ask(verb="link-order", do=what, device="mini")
         self.is_(state)
+
+    def rest(self) -> None:
+        """Wait until neither daemon is at work: an index that catches up is no part of
+        what is measured next."""
+        deadline = time.monotonic() + LATE
+        busy = 1.0
+        while busy > IDLE and time.monotonic() < deadline:
+            before = [kit.cpu(one.pid) for one in (self.laptop, self.mini)]
+            time.sleep(PAUSE)
+            after = [kit.cpu(one.pid) for one in (self.laptop, self.mini)]
+            busy = (sum(after) - sum(before)) / PAUSE
 
     @property
     def ledger(self) -> Path:

@@ -41,7 +41,7 @@ class Sizes(NamedTuple):
     away: int = 100_000  # queued for a device that is away
 
 
-TINY = Sizes(20, 3, 4, 8, 1500, 300, 100, 200, 4, 2, 0.1, 600, 20, 600)
+TINY = Sizes(20, 3, 4, 8, 1500, 300, 100, 200, 4, 2, 0.1, 400, 10, 600)
 
 
 class Setup(NamedTuple):

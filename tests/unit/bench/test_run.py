@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench import kit, run
+from tests.bench import kit, links, run, twenty
 from tests.bench.report import Figure
 from tests.bench.setup import TINY, Loads, Setup, frozen, machine
-from tests.standin import verbs
+from tests.standin import sshd, verbs
 
 pytestmark = pytest.mark.skipif(
     shutil.which("cc") is None, reason="no C compiler for the reference"
@@ -98,3 +98,20 @@ def test_an_unknown_group_is_refused() -> None:
     assert run.parse([]).groups == list(run.GROUPS)
     with pytest.raises(SystemExit):
         run.parse(["--only", "everything"])
+
+
+@pytest.mark.skipif(bool(sshd.missing()), reason="no OpenSSH server")
+def test_two_linked_daemons_give_every_line_of_a_round(tmp_path: Path) -> None:
+    """Over a real sshd; no figure of theirs means anything."""
+    setup = Setup(kit.build(tmp_path), tmp_path, 1, 0.1, TINY)
+    figures = list(links._figures([links._round(setup)]))
+    assert len(figures) == 6
+    assert all(one.value and one.goal for one in figures)
+
+
+def test_seventeen_links_get_all_of_theirs_beside_three_in_trouble(
+    tmp_path: Path,
+) -> None:
+    """The far ends share a process."""
+    setup = Setup(kit.build(tmp_path), tmp_path, 1, 0.1, TINY)
+    assert min(twenty._round(setup)) > 0
