@@ -99,6 +99,7 @@ class DeskEntry(msgspec.Struct, frozen=True):
 
     address: str
     used: float = 0.0  # wall seconds, as of the last save
+    ask: str = ""  # the id of the one message that it takes the answer to
 
 
 class State(msgspec.Struct, kw_only=True):

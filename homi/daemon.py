@@ -17,7 +17,7 @@ from pathlib import Path
 
 import uvloop
 
-from homi import __version__, paths
+from homi import __version__, paths, questions
 from homi.address import Name
 from homi.callers import classify
 from homi.claims import State
@@ -26,7 +26,7 @@ from homi.config import SWEEP, Config
 from homi.courier.courier import Courier
 from homi.courier.nudge import Nudges
 from homi.descriptors import fill_standard_descriptors, raise_file_limit
-from homi.doors.bind import listener
+from homi.doors.bind import refuse_another
 from homi.doors.control import ControlDoor
 from homi.doors.front import Front
 from homi.doors.office import Office, Shown
@@ -35,7 +35,6 @@ from homi.doors.pickup import PickupDoor
 from homi.doors.remarks import remarks
 from homi.doors.verbs import Verbs
 from homi.envelope import LedgerLine, SessionRef
-from homi.errors import CannotCreate
 from homi.legs.base import Evidence
 from homi.legs.claude import ClaudeLeg, rename
 from homi.legs.hook import HookLeg, Sheet
@@ -120,7 +119,7 @@ class Daemon:
         ends.callback(self._door.close)
         self._clock = SystemClock()
         self._disk = RealDisk()
-        _be_the_only_one(paths.control_socket(root))
+        refuse_another(paths.control_socket(root))
         self._store = DiskStore.open(root, settings, self._clock, self._disk)
         ends.push_async_callback(self._store.aclose)
         self._build(root, settings)
@@ -163,6 +162,7 @@ class Daemon:
             self._tell,
             postmaster.accept,
             settings=names.settings,
+            awaited=lambda item: self._office.asks.awaited(item),
         )
         self._front = Front(names, owners, sessions, rename)
         self._nudges = Nudges(store, owners, postmaster.remind)
@@ -193,6 +193,7 @@ class Daemon:
         self._postmaster.subscribe(self._courier.hint)
         self._postmaster.subscribe(lambda name, _item: watchers.moved(name))
         self._postmaster.on_answered(self._moved)
+        questions.connect(self._office, self._postmaster, self._courier, self._looking)
         self._courier.subscribe(lambda name, _item, _line: watchers.moved(name))
         self._courier.subscribe(self._nudges.watch)
         self._postmaster.subscribe(self._talk.arrived)
@@ -305,6 +306,7 @@ class Daemon:
             self._courier.recorded(name, line)
         self._talk.recorded(name, line)
         self._office.watchers.moved(name)
+        self._office.asks.look(line.id)
 
     def _explain(self, place: Name, item: Item) -> Shown:
         """How far a message is, and what it waits for."""
@@ -332,17 +334,6 @@ class Daemon:
             self._linkage.links.sweep,
         ):
             loop.call_soon(part)
-
-
-def _be_the_only_one(path: Path) -> None:
-    """Refuse (73) where a daemon answers, before the store is touched: its lock file
-    may have been removed, and then the lock stops nobody."""
-    pid = listener(os.fspath(path))
-    if pid is not None:
-        raise CannotCreate(
-            f"a daemon with pid {pid or 'unknown'} listens at {path}",
-            hint="homi status shows it, homi stop ends it",
-        )
 
 
 def _place(offset: int) -> str:

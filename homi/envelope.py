@@ -139,6 +139,7 @@ class Msg(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fals
     blobs: list[str] = msgspec.field(default_factory=list)
     auto: bool = False
     mode: str | None = None  # prompting | bypass: the sending client's assertion
+    default: str | None = None  # of an ask: its answer where its time runs out
 
 
 class Was(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):

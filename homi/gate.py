@@ -40,7 +40,7 @@ def link_refused(msg: Msg, device: str | None, *, ours: bool) -> HomiError | Non
         return BadMessage("the sender's device is not told", reason="policy")
     if not is_name(msg.from_):
         return BadMessage(f"{show(msg.from_)} is not a name", reason="policy")
-    if msg.kind in RETURNED:
+    if msg.kind in RETURNED or (msg.auto and msg.kind is Kind.REPLY):
         if ours:
             return None
         return BadMessage(

@@ -13,10 +13,13 @@ from pathlib import Path
 
 import msgspec
 
+from homi.address import Name
 from homi.envelope import MessageId
 from homi.errors import HomiError, NotReached, Unavailable
+from homi.mail.asked import about, answer_to, opener
 from homi.mail.mail import Mail
 from homi.mail.shared import rungs, steps
+from homi.reports import Answered
 
 log = logging.getLogger("homi.looking")
 
@@ -44,6 +47,25 @@ class Looking:
         """What became of the first of ids, if it came by the link with that key."""
         wanted = ids[0] if ids else MessageId("")
         self._look(lambda mail: steps(mail, key, wanted), reply)
+
+    def answer_to(
+        self, ask: MessageId, name: Name, told: Callable[[MessageId, Answered], None]
+    ) -> None:
+        """Tell the answer that stands in the mailbox of who asked, if one does."""
+
+        def reply(found: Answer) -> None:
+            if isinstance(found, Answered):
+                told(ask, found)
+
+        self._look(lambda mail: answer_to(mail, ask, name), reply)
+
+    def about(self, text: str, names: list[Name], reply: Reply) -> None:
+        """What one of names must know to answer a message."""
+        self._look(lambda mail: about(mail, text, names), reply)
+
+    def opener(self, message: MessageId, reply: Reply) -> None:
+        """Who began the conversation that the message is in."""
+        self._look(lambda mail: opener(mail, message), reply)
 
     def stop(self) -> None:
         """Look no more; who waits is not answered."""

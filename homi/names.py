@@ -224,11 +224,15 @@ class Names:
         self._put(claim)
         return claim
 
-    def desk(self, address: str, now: float) -> int:
+    def desk(self, address: str, now: float, ask: str = "") -> int:
         """The number that stands for a sender's address: its mirror's, else one at
-        the desk (Desk.number)."""
-        mirrored = self.mirrors.number(address, now)
-        return self._desk.number(address, now) if mirrored is None else mirrored
+        the desk (Desk.number); for the answer to an ask always one at the desk."""
+        mirrored = None if ask else self.mirrors.number(address, now)
+        return self._desk.number(address, now, ask) if mirrored is None else mirrored
+
+    def ask_of(self, number: int) -> str:
+        """The id of the ask whose answer a desk number takes; else empty."""
+        return self._desk.ask(number)
 
     def desk_numbers(self) -> dict[int, str]:
         """Every desk number in use with its address."""

@@ -12,18 +12,11 @@ import msgspec
 from msgspec.structs import replace
 
 from homi import gate
-from homi.address import (
-    POSTMASTER,
-    Device,
-    Name,
-    parse_address,
-    show,
-)
+from homi.address import OWNER, POSTMASTER, Name, parse_address, show
 from homi.clock import Clock, rfc3339
 from homi.config import Config
 from homi.digest import is_digest
 from homi.envelope import (
-    Kind,
     LedgerLine,
     MessageId,
     Msg,
@@ -37,12 +30,12 @@ from homi.errors import BadMessage, HomiError
 from homi.hops import is_loop, onward
 from homi.names import Names
 from homi.owners import Owners
+from homi.replies import Replies, Told
 from homi.returns import Returns
 from homi.room import Room
 from homi.routing import Place, resolve
 from homi.store.base import Kept, Mail, Store
-from homi.store.mailbox import Item, Mailbox
-from homi.store.places import queue_of
+from homi.store.mailbox import Item
 from homi.store.quarantine import Quarantine
 
 log = logging.getLogger("homi.postmaster")
@@ -119,11 +112,12 @@ class Postmaster:
         self._facts = owners.facts(self._device)
         self._room = Room(store, config.reserve << 20)
         self._hints: list[Callable[[Name, Item], None]] = []
-        self._answers: list[Callable[[Name, LedgerLine], None]] = []
         self._places: dict[str, Name] = {}
         self._ms = self._second = -1  # of the last postmark
         self._stem = self._at = b""  # its time, without and with milliseconds
         names.subscribe(lambda _name, _claim: self._places.clear())
+        self._replies = Replies(store, names, clock)
+        self.on_reply = self._replies.on_reply
         back = Returns(store, names, self._facts, clock, self._write)
         self.tell, self.remind, self.bounce = back.tell, back.remind, back.bounce
 
@@ -131,20 +125,20 @@ class Postmaster:
         """Call hint with each newly stored envelope; losing a call costs time only."""
         self._hints.append(hint)
 
-    def on_answered(self, told: Callable[[Name, LedgerLine], None]) -> None:
+    def on_answered(self, told: Told) -> None:
         """Call told when a reply moved an envelope of that mailbox to answered."""
-        self._answers.append(told)
+        self._replies.on_answered(told)
 
     def accept(self, sub: Submission) -> None:
         """Judge and commit; sub.done comes on the loop, now (refused) or later."""
         stamp, head, store, hops = sub.stamp, sub.head, self._store, sub.hops
-        known = self._places.get(sub.to)
+        known = None if head.needs else self._places.get(sub.to)
         if known is not None:
             to: str = known
             place = known
         else:
             try:
-                found = self._place(sub.to)
+                found = self._place(sub.to, for_person=bool(head.needs))
             except HomiError as error:
                 self.refuse(sub, error)
                 return
@@ -164,8 +158,10 @@ class Postmaster:
             return
         full = None if is_digest(head) else self._room.refusal(place, len(tail))
         done: Callable[[Mail], None] = partial(self._committed, sub, full)
+        if head.needs and place == OWNER:
+            done = partial(self._parks, sub, full, Reason.APPROVAL)
         if hops and is_loop(hops):
-            done = partial(self._loops, sub, full)
+            done = partial(self._parks, sub, full, Reason.LOOP)
         if full is not None:
             done = self._room.short(place, full, done)
         mail = Mail(place, stamp.origin, head, stamp.via, sub.msg, tail, done)
@@ -212,10 +208,22 @@ class Postmaster:
             return None if box.seq_of(head.id) is not None else False
         return bytes(box.read(item).msg) == msg
 
-    def _place(self, to: str) -> Place:
-        """Where an address leads; a live session's name is claimed by its mail."""
+    def open(self, name: str) -> Name:
+        """The mailbox here of a name that a caller writes as, claimed if it was not;
+        67 where there can be none."""
+        return self._place(name).name
+
+    def received(self, name: Name, message: MessageId) -> bool:
+        """Whether the message is, or was, in that mailbox."""
+        return self._store.mailbox(name).seq_of(message) is not None
+
+    def _place(self, to: str, *, for_person: bool = False) -> Place:
+        """Where an address leads; a live session's name is claimed by its mail.  What
+        is for a person is the owner's, whichever name here it is for."""
         address = parse_address(to)
         found = resolve(address, self._facts)
+        if for_person and found.local:
+            return Place("mailbox", OWNER, OWNER)
         if found.kind == "unclaimed":
             self._names.claim(found.name, None, self._clock.wall())
             log.info("%s claimed by its first mail", found.name)
@@ -227,13 +235,8 @@ class Postmaster:
     def _link_refused(self, sub: Submission) -> HomiError | None:
         """Why another device may not submit that."""
         device, about = sub.stamp.via.device, sub.head.reply_to
-        box = self._sent_to(device) if about is not None else None
-        ours = box is not None and about is not None and box.seq_of(about) is not None
+        ours = about is not None and self._replies.sent(device, about)
         return gate.link_refused(sub.head, device, ours=ours)
-
-    def _sent_to(self, device: str | None) -> Mailbox | None:
-        """What was sent to a device; None where nothing ever was, whatever it is."""
-        return self._store.known(queue_of(Device(device))) if device else None
 
     def _now(self) -> bytes:
         """The postmark's time; formatted once a millisecond, a hot path's cost."""
@@ -269,24 +272,31 @@ class Postmaster:
             why = self._store.closed() or "a write failed"
             self.refuse(sub, full or gate.store_closed(why))
 
-    def _loops(self, sub: Submission, full: HomiError | None, mail: Mail) -> None:
-        """What went in a circle is kept, and waits there for a person."""
+    def _parks(
+        self, sub: Submission, full: HomiError | None, why: Reason, mail: Mail
+    ) -> None:
+        """It is kept, and waits there for a person."""
         item = self._store.mailbox(mail.place).pending.get(mail.seq)
         if mail.kept not in (Kept.STORED, Kept.KNOWN) or item is None:
             self._committed(sub, full, mail)
             return
-        result = Result(mail.id, True, Rung.PARKED, mail.to, mail.seq)
+        known = mail.kept is Kept.KNOWN
+        result = Result(mail.id, True, Rung.PARKED, mail.to, mail.seq, known)
         failed = replace(result, kept=False, error=gate.store_closed("a write failed"))
         line = LedgerLine(
             seq=mail.seq,
             id=mail.id,
             rung=Rung.PARKED,
             at=self._now().decode(),
-            reason=Reason.LOOP,
+            reason=why,
         )
-        self._store.record(
-            mail.place, line, lambda kept: sub.done(result if kept else failed)
-        )
+
+        def done(kept: bool) -> None:
+            sub.done(result if kept else failed)
+            if why is Reason.APPROVAL and not known:
+                self._arrived(mail)
+
+        self._store.record(mail.place, line, done)
 
     def _arrived(self, mail: Mail) -> None:
         """Hint of new mail; a reply also answers what it replies to."""
@@ -295,39 +305,8 @@ class Postmaster:
                 hint(mail.place, mail.item)
         if mail.via.was is not None:
             return  # what is imported answers nothing: it is history
-        if mail.head.reply_to is not None and mail.head.kind in (Kind.MAIL, Kind.REPLY):
-            self._answered(mail)
-
-    def _answered(self, mail: Mail) -> None:
-        """Record the original as answered, if its reader is who sent this reply."""
-        reply_to, device = mail.head.reply_to, mail.via.device
-        if reply_to is None or reply_to == mail.id:
-            return  # nothing answers itself out of its mailbox
-        if device is not None:
-            box = self._sent_to(device)
-        elif self._names.get(Name(mail.head.from_)) is not None:
-            box = self._store.mailbox(Name(mail.head.from_))
-        else:
-            box = None
-        seq = box.seq_of(reply_to) if box is not None else None
-        if box is None or seq is None:
-            return
-        place = box.name
-        line = LedgerLine(
-            seq=seq,
-            id=reply_to,
-            rung=Rung.ANSWERED,
-            at=self._now().decode(),
-            by=f"reply {mail.id}",
-            proof="reply",
-        )
-
-        def told(done: bool) -> None:
-            if done:
-                for answer in self._answers:
-                    answer(place, line)
-
-        self._store.record(place, line, told)
+        if mail.head.reply_to is not None:
+            self._replies.came(mail)
 
 
 def _told(done: Callable[[bool], None], result: Result) -> None:

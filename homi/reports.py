@@ -55,6 +55,30 @@ class Waited(msgspec.Struct, frozen=True, omit_defaults=True):
     seq: int  # of the newest: the `after` of the next wait
 
 
+class Answered(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Answer to ask: what the asked party wrote."""
+
+    id: str  # of the question
+    answer: str  # the id of the answer
+    name: str  # the mailbox of who asked, where the answer is kept
+    from_: str = msgspec.field(
+        name="from"
+    )  # who answered, with the device if elsewhere
+    text: str
+    at: str = ""  # RFC 3339: when it was stored here
+    seq: int = 0
+    verified: bool = False  # its sender was proven by the device it wrote on
+    default: bool = False  # nobody answered in time: what the ask itself gave for that
+
+
+class Found(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Answer to about."""
+
+    id: str  # whole
+    name: str  # whose mailbox it is in: who answers
+    to: str  # who asked
+
+
 class Brief(msgspec.Struct, frozen=True, omit_defaults=True):
     """Answer to hook."""
 

@@ -122,6 +122,21 @@ class Wait(Request, frozen=True, tag="wait"):
     timeout: float | None = None  # seconds; None waits for ever
 
 
+class Ask(Request, frozen=True, tag="ask"):
+    """Store the question msg, unless it is stored, and answer when its answer came;
+    repeatable as it stands."""
+
+    msg: msgspec.Raw
+    timeout: float | None = None  # seconds; None waits for ever
+
+
+class About(Request, frozen=True, tag="about"):
+    """What an answer to the message id must say: who is asked, who has asked."""
+
+    id: str  # or the start of one
+    name: str | None = None  # who is to answer; None: the caller
+
+
 class Await(Request, frozen=True, tag="await"):
     """Answer when the envelope id in the mailbox of name has reached rung."""
 
@@ -293,6 +308,8 @@ VERBS: tuple[type[Request], ...] = (
     Set,
     Ack,
     Wait,
+    Ask,
+    About,
     Await,
     Hook,
     Printed,

@@ -1,4 +1,4 @@
-"""The entry point, and the parser of the plain case of `homi send`.
+"""The entry point, and the parser of the plain case of send, ask and reply.
 
 Owns the options of the verbs whose start must cost nothing, how a failure is
 shown and the one late import.  What is not plain goes to click.  Imports nothing
@@ -9,7 +9,7 @@ import _signal  # type: ignore[import-not-found]  # of C: signal would wait for 
 import os
 import sys
 
-from homi.cli.submission import RUNGS, Plan, deliver, socket_path
+from homi.cli.submission import NEEDS, RUNGS, Plan, deliver, socket_path
 from homi.dial import Absent
 from homi.errors import Bug, HomiError, Interrupted, StorageFailed, Usage
 
@@ -44,11 +44,53 @@ OPTIONS: tuple[Option, ...] = (
         "Wait so long for RUNG (60).",
     ),
     ("send", ("--lines",), "lines", "flag", "", "Send each line by itself."),
+    ("send", ("--needs",), "needs", "needs", "WHO", "Only for WHO: human, a person."),
     ("send", ("--json",), "as_json", "flag", "", "Print one JSON object."),
+    ("ask", ("--from",), "sender", "text", "NAME", "Ask as NAME."),
+    (
+        "ask",
+        ("-f", "--file"),
+        "file",
+        "text",
+        "FILE",
+        "Take the question from FILE; - is stdin.",
+    ),
+    (
+        "ask",
+        ("--timeout",),
+        "timeout",
+        "seconds",
+        "SECONDS",
+        "Wait so long for the answer (100).",
+    ),
+    ("ask", ("--gather",), "gather", "number", "N", "End with N answers (all)."),
+    ("ask", ("--needs",), "needs", "needs", "WHO", "Only for WHO: human, a person."),
+    (
+        "ask",
+        ("--deadline",),
+        "deadline",
+        "number",
+        "SECONDS",
+        "The question expires so long after it arrived.",
+    ),
+    ("ask", ("--default",), "default", "text", "TEXT", "The answer if it expires."),
+    ("ask", ("--json",), "as_json", "flag", "", "Print a JSON object an answer."),
+    ("reply", ("--from",), "sender", "text", "NAME", "Answer as NAME, who was asked."),
+    (
+        "reply",
+        ("-f", "--file"),
+        "file",
+        "text",
+        "FILE",
+        "Take the text from FILE; - is stdin.",
+    ),
+    ("reply", ("--json",), "as_json", "flag", "", "Print one JSON object."),
     ("wait", ("--timeout",), "timeout", "seconds", "SECONDS", "Wait no longer."),
     ("wait", ("--after",), "after", "number", "SEQ", "Only mail with a higher seq."),
     ("wait", ("--json",), "as_json", "flag", "", "Print a JSON object a message."),
 )
+MAIL = ("send", "ask", "reply")  # the verbs that write
+NUMBERS = ("gather", "deadline")
 EVENTS = ("session-start", "prompt", "stop")  # of homi hook; requests has the same
 
 
@@ -130,6 +172,8 @@ def post(plan: Plan) -> int:
     """Send plan the quickest way it can go; without a daemon leave it in pickup/."""
     plan.reply_to = plan.reply_to.lower()
     path = socket_path(plan.home)
+    if plan.verb != "send":
+        return load("homi.cli.question", plan.verb, plan, path)
     if path is None or plan.key or len(plan.reply_to) not in (0, 36):
         return load("homi.cli.spool", "send", plan)
     if plan.lines:
@@ -147,10 +191,11 @@ def load(module: str, function: str, *args: object) -> int:
 
 
 def parse(args: list[str]) -> Plan | None:
-    """The send in args; None where only click can tell what is meant or wrong."""
+    """The send, ask or reply in args; None where only click can tell what is meant or
+    wrong."""
     left = list(args)
     home = _home(left)
-    if home is None or not left or left.pop(0) != "send":
+    if home is None or not left or (verb := left.pop(0)) not in MAIL:
         return None
     operands: list[str] = []
     fields: dict[str, str] = {}
@@ -160,9 +205,9 @@ def parse(args: list[str]) -> Plan | None:
             break
         if left[0] == "-" or not left[0].startswith("-"):
             operands.append(left.pop(0))
-        elif not _option(left, fields):
+        elif not _option(verb, left, fields):
             return None
-    return _plan(home, operands, fields)
+    return _plan(verb, home, operands, fields)
 
 
 def _hook(args: list[str]) -> tuple[str, str] | None:
@@ -194,10 +239,10 @@ def _home(left: list[str]) -> str | None:
     return home
 
 
-def _option(left: list[str], fields: dict[str, str]) -> bool:
-    """Take one option of send off left into fields; whether that could be done."""
-    for verb, flags, field, kind, _metavar, _help in OPTIONS:
-        if verb != "send":
+def _option(verb: str, left: list[str], fields: dict[str, str]) -> bool:
+    """Take one option of verb off left into fields; whether that could be done."""
+    for of_verb, flags, field, kind, _metavar, _help in OPTIONS:
+        if of_verb != verb:
             continue
         if kind == "flag":
             if left[0] in flags:
@@ -223,22 +268,29 @@ def _value(left: list[str], flags: tuple[str, ...]) -> str | None:
     return None
 
 
-def _plan(home: str, operands: list[str], fields: dict[str, str]) -> Plan | None:
+def _plan(
+    verb: str, home: str, operands: list[str], fields: dict[str, str]
+) -> Plan | None:
     """The plan of these operands and options; None where one is missing or odd."""
     if not 1 <= len(operands) <= 2 or (len(operands) == 2 and "file" in fields):
         return None
-    plan = Plan(home, operands[0], operands[1] if len(operands) == 2 else None)
+    text = operands[1] if len(operands) == 2 else None
+    plan = Plan(home, operands[0], text, verb)
     for field, value in fields.items():
         if not value:
             return None
         if field in ("as_json", "lines"):
             setattr(plan, field, True)
-        elif field == "timeout":
+        elif field == "timeout" or field in NUMBERS:
             if not (value.isascii() and value.isdecimal() and len(value) < 10):
                 return None
-            plan.timeout = float(value)
+            setattr(plan, field, int(value) if field in NUMBERS else float(value))
         else:
             setattr(plan, field, value)
     if plan.lines and (plan.text not in (None, "-") or plan.wait_for):
+        return None
+    odd = "gather" in fields and not plan.gather
+    odd = odd or ("deadline" in fields and not plan.deadline)
+    if odd or (plan.default and not plan.deadline) or plan.needs not in ("", *NEEDS):
         return None
     return plan if fields.get("wait_for", RUNGS[0]) in RUNGS else None

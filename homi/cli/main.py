@@ -35,6 +35,9 @@ MODULES = {
     "link": "link",
     "bundle": "bundle",
     "send": "send",
+    "ask": "ask",
+    "reply": "ask",
+    "answer": "ask",
     "inbox": "inbox",
     "read": "read",
     "ack": "read",
@@ -140,7 +143,7 @@ def _hint(error: click.UsageError) -> str:
         return "it stands before the command: homi --home DIR COMMAND"
     if isinstance(error, click.NoSuchOption) and error.possibilities:
         return f"did you mean {error.possibilities[0]}?"
-    if command == "homi send":
+    if command in ("homi send", "homi ask", "homi reply", "homi answer"):
         if isinstance(error, click.NoSuchOption):
             return "a text that begins with - stands behind --"
         if type(error) is click.UsageError:

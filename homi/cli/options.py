@@ -11,7 +11,7 @@ import click
 
 from homi.address import show
 from homi.cli.fast import OPTIONS
-from homi.cli.submission import RUNGS
+from homi.cli.submission import NEEDS, RUNGS
 from homi.clock import moment, rfc3339
 from homi.errors import Usage
 
@@ -93,7 +93,12 @@ def of(verb: str) -> Callable[[Command], Command]:
 
 def _type(kind: str) -> Any:  # noqa: ANN401 - all that click checks a value by
     """What click checks a value by."""
-    checks = {"seconds": _seconds, "number": number, "rung": click.Choice(RUNGS)}
+    checks = {
+        "seconds": _seconds,
+        "number": number,
+        "rung": click.Choice(RUNGS),
+        "needs": click.Choice(NEEDS),
+    }
     return None if kind == "flag" else checks.get(kind, click.STRING)
 
 

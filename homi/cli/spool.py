@@ -4,6 +4,7 @@ Owns the id of a keyed message, and what is promised while the daemon is down: a
 synced file in pickup/, named `spooled` and nothing more.  homi-send(1).
 """
 
+import contextlib
 import os
 import time
 
@@ -11,7 +12,7 @@ import msgspec
 
 from homi import ids, paths
 from homi.address import BUILT_IN, OWNER, Name, local, parse_address, parse_name
-from homi.cli import lines
+from homi.cli import lines, question
 from homi.cli.caller import Self, connect, measure
 from homi.cli.mail import Mail
 from homi.cli.output import note
@@ -24,10 +25,12 @@ from homi.cli.submission import (
     folded,
     read_text,
     report,
+    socket_path,
 )
 from homi.clock import rfc3339
 from homi.dial import Absent, Json
 from homi.errors import HomiError, NoSuchName, NotAllowed, NotReached
+from homi.mail.asked import about
 from homi.requests import CallerClass
 from homi.store import pickup
 from homi.strict import parse_msg
@@ -68,6 +71,25 @@ def spool(plan: Plan) -> int:
         )
     note("no daemon runs: the message waits in pickup/; do not send it again")
     return 0
+
+
+def ask(plan: Plan) -> int:
+    """Ask where the control socket is not at its plain place."""
+    return question.ask(plan, str(paths.control_socket(paths.state_root(plan.home))))
+
+
+def reply(plan: Plan) -> int:
+    """Answer where it is not, or without a daemon: who asked is read in the files."""
+    root = paths.state_root(plan.home)
+    if socket_path(plan.home) is None:
+        with contextlib.suppress(Absent):
+            return question.answer(plan, str(paths.control_socket(root)))
+    me = measure(root)
+    own = Name(folded(plan.sender)) if plan.sender else me.need_sender()
+    with Mail(root) as mail:
+        found = about(mail, plan.to, [own])
+    plan.to, plan.reply_to, plan.sender = found.to, found.id, found.name
+    return spool(plan)
 
 
 def rest(batch: lines.Batch) -> int:

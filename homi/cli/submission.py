@@ -19,6 +19,8 @@ MAX_TEXT_BYTES = 4 << 20
 COUNTED_MAX = 64 << 20  # bytes of a refused text that are read to tell its size
 RUNGS = ("spooled", "stored", "relayed", "offered", "seen", "answered")
 WAIT_DEFAULT = 60.0  # s for --wait-for: the call of an agent must come back by itself
+NEEDS = ("human",)  # whom a message may be for alone
+ASK_DEFAULT = 100.0  # s for an answer: clients give a command of an agent 120
 REDIAL = 0.2  # s between tries to reach a daemon that went away in a wait
 
 
@@ -28,22 +30,30 @@ class Plan:
     __slots__ = (
         "as_json",
         "body",
+        "deadline",
+        "default",
         "file",
+        "gather",
         "home",
         "id",
         "key",
         "lines",
+        "needs",
         "parts",
         "reply_to",
         "sender",
         "text",
         "timeout",
         "to",
+        "verb",
         "wait_for",
     )
 
-    def __init__(self, home: str, to: str, text: str | None) -> None:
+    def __init__(
+        self, home: str, to: str, text: str | None, verb: str = "send"
+    ) -> None:
         """text is the operand: None when there was none, - for standard input."""
+        self.verb = verb  # send, ask or reply
         self.home = home
         self.to = to
         self.text = text
@@ -56,7 +66,11 @@ class Plan:
         self.lines = False  # each line of the text is a message
         self.file = ""
         self.wait_for = ""
-        self.timeout = WAIT_DEFAULT
+        self.timeout = ASK_DEFAULT if verb == "ask" else WAIT_DEFAULT
+        self.needs = ""
+        self.deadline = 0  # s from its arrival; 0: none
+        self.default = ""  # the answer where the deadline passes
+        self.gather = 0  # answers to wait for; 0: one of each who is asked
         self.as_json = False
 
 
@@ -134,7 +148,10 @@ def read_text(plan: Plan) -> str:
     elif plan.file or plan.text in (None, "-"):
         data = _read_stdin()
         if not data and not plan.file and plan.text is None:
-            raise Usage("no text", hint="homi send NAME TEXT, or the text on stdin")
+            what = "ID" if plan.verb == "reply" else "NAME"
+            raise Usage(
+                "no text", hint=f"homi {plan.verb} {what} TEXT, or the text on stdin"
+            )
     else:
         data = os.fsencode(plan.text or "")
     return decoded(data)
@@ -147,8 +164,16 @@ def compose(plan: Plan, sender: str) -> str:
         f'"to":{quote(addressed(plan.to, sender))}',
         f'"text":{quote(plan.body or "")}',
     ]
-    if plan.reply_to:
+    if plan.verb == "ask":
+        fields.append('"kind":"ask"')
+    elif plan.reply_to:
         fields.append(f'"kind":"reply","reply_to":{quote(plan.reply_to)}')
+    if plan.needs:
+        fields.append(f'"needs":{quote(plan.needs)}')
+    if plan.deadline:
+        fields.append(f'"ttl_s":{plan.deadline}')
+    if plan.default:
+        fields.append(f'"default":{quote(plan.default)}')
     return "{" + ",".join(fields) + "}"
 
 

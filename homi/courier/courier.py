@@ -73,10 +73,10 @@ class Courier:
         accept: Accept,
         *,
         settings: SettingsOf = lambda _name: DEFAULTS,
+        awaited: Callable[[Item], bool] = lambda _item: False,
         is_alive: Callable[[int, str], bool] = alive,
     ) -> None:
-        """tell(item, its mailbox, step, text) sends a notice to the item's sender;
-        accept takes a digest in; settings(name) is what was chosen for it."""
+        """tell(item, its mailbox, step, text) sends a notice to the item's sender."""
         self._store = store
         self._clock = clock
         self._is_alive = is_alive
@@ -105,6 +105,7 @@ class Courier:
             accept=accept,
             settings=settings,
             stopping=lambda: not self._running,
+            awaited=awaited,
         )
 
     # ---- life ----

@@ -282,6 +282,7 @@ class Drain:
             owner=owner,
             settles=hands.settles(item.session),
             unchanged=self.means.offering.unchanged(self.name, item.seq, owner),
+            awaited=self.means.awaited(item),
         )
 
     def _about(self, session: SessionRef, evidence: Evidence) -> Item | None:

@@ -48,3 +48,4 @@ class Means:
     accept: Accept
     settings: Callable[[Name], Settings]
     stopping: Callable[[], bool]
+    awaited: Callable[[Item], bool]  # somebody waits for that answer and takes it

@@ -17,7 +17,7 @@ from homi.courier.hands import Hands
 from homi.courier.moves import RETRY_MAX, Moment, Move, of_outcome
 from homi.courier.pace import Key, Paces, Process
 from homi.courier.rules import Wait, process_of
-from homi.envelope import Reason, Rung, SessionRef, decode_msg
+from homi.envelope import Kind, Reason, Rung, SessionRef, decode_msg
 from homi.errors import StorageFailed
 from homi.legs.base import Deferred, Held, Leg, Letter, Offered, Outcome, Witness
 from homi.sessions import Session
@@ -32,8 +32,8 @@ log = logging.getLogger("homi.courier")
 OFFER_LIMIT = 30.0  # s
 UNREADABLE_RETRY = 60.0  # s: a line that cannot be read now may be mended
 
-# The sender's address, the session -> the tag's socket, the line's socket.
-ReplySocket = Callable[[str, Session], tuple[str, str]]
+# The sender's address, the session, an ask -> the tag's socket, the line's socket.
+ReplySocket = Callable[[str, Session, str], tuple[str, str]]
 SettingsOf = Callable[[Name], Settings]
 
 
@@ -187,7 +187,7 @@ class Offering:
         session = self._hands.session(ref)
         if session is not None:
             address = item.address
-            key = _key_of(self._reply_socket(address, session), item, session)
+            key = _key_of(self._reply_socket(address, session, ""), item, session)
             self._paces.empty(key, self._clock.monotonic())
 
     def unchanged(self, name: Name, seq: int, owner: Session | None) -> bool:
@@ -266,7 +266,8 @@ class Offering:
         # What a hook prints has no tag, and so no address to answer.
         reply, line = "", ""
         if session.socket:
-            reply, line = self._reply_socket(item.address, session)
+            ask = item.id if item.kind is Kind.ASK else ""
+            reply, line = self._reply_socket(item.address, session, ask)
         return Letter(
             place=name,
             envelope=envelope,

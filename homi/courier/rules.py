@@ -64,6 +64,7 @@ class Facts(msgspec.Struct, frozen=True):
     owner: Session | None
     settles: float | None = None  # wall seconds: its /clear is too fresh until then
     unchanged: bool = False  # the owner's record is what it was when it said no
+    awaited: bool = False  # somebody waits for it and will take it
 
 
 def process_of(ref: SessionRef) -> Process:
@@ -114,6 +115,8 @@ def next_step(item: Item, facts: Facts) -> Step:
         return _with_a_session(item, facts)
     if item.rung is Rung.PARKED:
         return Wait(item.reason, item.until, lane=True)
+    if facts.awaited and not held:
+        return Wait()
     if facts.owner is None:
         return Return() if held and not told else Wait(Reason.NO_OWNER)
     if not held and facts.where is Where.HERE:

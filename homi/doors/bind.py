@@ -10,6 +10,7 @@ import os
 import socket
 import stat
 import sys
+from pathlib import Path
 
 from homi.errors import CannotCreate
 from homi.peers.credentials import peer_credentials
@@ -107,3 +108,14 @@ def clear(path: str) -> None:
         os.unlink(path)
     except OSError as error:
         raise CannotCreate(f"cannot remove {path}: {error.strerror}") from error
+
+
+def refuse_another(path: Path) -> None:
+    """Refuse (73) where a daemon answers, before the store is touched: its lock file
+    may have been removed, and then the lock stops nobody."""
+    pid = listener(os.fspath(path))
+    if pid is not None:
+        raise CannotCreate(
+            f"a daemon with pid {pid or 'unknown'} listens at {path}",
+            hint="homi status shows it, homi stop ends it",
+        )

@@ -7,20 +7,22 @@ lines it passes on.
 from collections.abc import Callable
 
 from homi.address import Address, Device, Name
+from homi.asks import Asks
 from homi.clock import rfc3339
 from homi.config import Config
 from homi.courier.orders import Job
 from homi.courier.outlook import Outlook
 from homi.doors.abroad import Alone, Neighbours
+from homi.doors.answers import Answer
 from homi.doors.bundling import Bundles
 from homi.doors.linking import Linked
-from homi.envelope import LedgerLine, Reason, Rung
+from homi.envelope import LedgerLine, MessageId, Reason, Rung
 from homi.errors import NoSuchDevice, NoSuchName, NotReached, Unavailable
 from homi.legs.hook import Sheet
 from homi.names import Names
 from homi.owners import Owners
 from homi.postmaster import Postmaster
-from homi.reports import QueueReport, QueueRow
+from homi.reports import Answered, QueueReport, QueueRow
 from homi.routing import resolve
 from homi.sessions import Session, Sessions
 from homi.store.base import Store
@@ -30,6 +32,10 @@ from homi.watchers import Watchers
 
 # names, the session, told the text; None where another hook is at it
 Briefing = Callable[[list[Name], Session, Callable[[str], None]], Sheet | None]
+# the question, the mailbox of who asked, told an answer that stands there
+AnswerTo = Callable[[MessageId, Name, Callable[[MessageId, Answered], None]], None]
+# an id or the start of one, the names that may answer, told what is known of it
+About = Callable[[str, list[Name], Callable[[Answer], None]], None]
 Shown = tuple[Rung, Reason | None, float | None]  # rung, reason, until (wall seconds)
 
 
@@ -53,6 +59,7 @@ class Office:
         self.sessions = sessions
         self.postmaster = postmaster
         self.watchers = Watchers()
+        self.asks = Asks()
         self.device = config.device_name()
         self.facts = owners.facts(self.device)
         self.root = root
@@ -69,6 +76,9 @@ class Office:
         self.way: Callable[[Device], Reason | None] = _no_way
         self.stir: Callable[[Device], None] = lambda _device: None
         self.moved: Callable[[Name, LedgerLine], None] = lambda _name, _line: None
+        self.wake: Callable[[Name], None] = lambda _name: None
+        self.answer_to: AnswerTo = lambda _ask, _name, _told: None
+        self.about: About = _not_yet
         self.outlook: Callable[[Name, Session], list[Outlook]] = _no_leg
         self.unproven: Callable[[Session], int] = _none
         self.stirred: Callable[[Session], None] = lambda _session: None
@@ -180,6 +190,11 @@ def _nobody(_name: Name, job: Job) -> None:
 def _no_way(_device: Device) -> Reason:
     """No link leads there."""
     return Reason.UNREACHABLE
+
+
+def _not_yet(_text: str, _names: list[Name], told: Callable[[Answer], None]) -> None:
+    """Nobody reads the files before the daemon is built."""
+    told(Unavailable("the daemon is starting"))
 
 
 def _nothing() -> None:

@@ -12,7 +12,7 @@ import socket
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
-from homi.address import OWNER
+from homi.address import OWNER, Name
 from homi.clock import Clock
 from homi.config import PEER_CONNECTIONS, SWEEP
 from homi.doors.entrance import Entrance, Listener
@@ -21,10 +21,10 @@ from homi.doors.notice import Notice
 from homi.doors.numbers import Numbers
 from homi.doors.receipts import Receipts
 from homi.doors.repeats import Repeats
-from homi.doors.sender import Senders, repeated, write
+from homi.doors.sender import Mark, Senders, repeated, write
 from homi.doors.sockets import Sockets
 from homi.doors.turn import Turn
-from homi.envelope import SessionRef, encode
+from homi.envelope import MessageId, SessionRef, encode
 from homi.errors import BadMessage, StorageFailed
 from homi.legs.base import Receipt
 from homi.names import Names
@@ -137,13 +137,13 @@ class PeerDoor:
         """Numbers that could not be bound, with the reason; tried again each sweep."""
         return self._sockets.failed
 
-    def socket_for(self, address: str) -> str:
+    def socket_for(self, address: str, ask: str = "") -> str:
         """A socket of ours that stands for address: what is written to it is mail to
-        that address.  A name's own, else a desk number's, bound at once; the owner's
-        where there can be none."""
-        claim = self._names.get(address)
+        that address, and the answer to ask if one is named.  A name's own, else a desk
+        number's, bound at once; the owner's where there can be none."""
+        claim = None if ask else self._names.get(address)
         try:
-            number = claim.number if claim else self._desk(address)
+            number = claim.number if claim else self._desk(address, ask)
         except StorageFailed as error:
             # What is stored must go out on a full disk, too.
             log.error("no desk number for %s: %s", address, error.text)
@@ -162,10 +162,14 @@ class PeerDoor:
             return self._sockets.line(folder, owner) if folder else ""
         return reply or self._sockets.path(owner)
 
-    def reply_sockets(self, address: str, session: Session) -> tuple[str, str]:
-        """(socket that stands for address, socket for the receipts of session)."""
+    def reply_sockets(
+        self, address: str, session: Session, ask: str = ""
+    ) -> tuple[str, str]:
+        """(socket that stands for address, or for the answer to its ask; socket for the
+        receipts of session, by which its client counts the sender's letters)."""
         reply = self.socket_for(address)
-        return reply, self.line_socket(session, reply)
+        line = self.line_socket(session, reply)
+        return self.socket_for(address, ask) if ask else reply, line
 
     # -- what connections tell ------------------------------------------------
 
@@ -218,8 +222,9 @@ class PeerDoor:
             return
         tag = parse_tag(frame.content)
         mark = self._senders.mark(connection.pid, connection.uid, tag)
+        ask = self._names.ask_of(connection.number)
         try:
-            head = write(frame, tag, to, mark.from_)
+            head = write(frame, tag, to, self._signs(mark, ask), ask)
         except BadMessage as error:
             self._refuse(connection, line, error.text)
             return
@@ -240,9 +245,17 @@ class PeerDoor:
         self._quarantine.refuse(reason, line, about)
         connection.refuse()
 
-    def _desk(self, address: str) -> int:
-        """The desk number of an address."""
-        return self._names.desk(address, self._clock.wall())
+    def _signs(self, mark: Mark, ask: str) -> Name:
+        """The name a line is from: of a session's several the one that was asked."""
+        if not ask or mark.session is None:
+            return mark.from_
+        owned = self._owners.names_of(mark.session.ref)
+        received = self._postmaster.received
+        return next((n for n in owned if received(n, MessageId(ask))), mark.from_)
+
+    def _desk(self, address: str, ask: str) -> int:
+        """The desk number of an address, or of an ask of its."""
+        return self._names.desk(address, self._clock.wall(), ask)
 
     def _sweep(self) -> None:
         """Find what a lost notice would have told."""

@@ -30,7 +30,7 @@ class Posting:
         self._office = office
         self._rights = rights
         self._clock = clock
-        self._stamp = Stamp(_via(rights.caller))
+        self.stamp = Stamp(_via(rights.caller))
         self._waits: set[Waiter[Any]] = set()
 
     def doers(self) -> dict[type[Request], Doer]:
@@ -53,7 +53,7 @@ class Posting:
         i, msg = request.i, bytes(request.msg)
         head = parse_msg(msg)
         sub = Submission(
-            head, msg, self._stamp, head.to, lambda result: reply(i, report(result))
+            head, msg, self.stamp, head.to, lambda result: reply(i, report(result))
         )
         if head.from_ != self._rights.caller.name and not self._rights.may_sign(head):
             self._office.postmaster.refuse(sub, self._rights.not_yours(head.from_))

@@ -9,7 +9,7 @@ import msgspec
 from homi import ids
 from homi.address import Name, fold
 from homi.callers import default_name, session_above
-from homi.envelope import MessageId, Msg, Via
+from homi.envelope import Kind, MessageId, Msg, Via
 from homi.errors import BadMessage
 from homi.names import Names
 from homi.owners import Owners
@@ -102,8 +102,11 @@ class Senders:
         return Name(f"{UNKNOWN}-{pid}") if taken else UNKNOWN
 
 
-def write(message: Message, tag: Tag | None, to: str, from_: Name) -> Msg:
-    """The msg a frame makes; BadMessage (65) where its text cannot be one."""
+def write(
+    message: Message, tag: Tag | None, to: str, from_: Name, ask: str = ""
+) -> Msg:
+    """The msg a frame makes, the answer to an ask if to one; BadMessage (65) where its
+    text cannot be one."""
     text = message.content if tag is None else tag.text
     if not text:
         raise BadMessage("the text is empty")
@@ -113,6 +116,8 @@ def write(message: Message, tag: Tag | None, to: str, from_: Name) -> Msg:
         from_=from_,
         to=to,
         text=text,
+        kind=Kind.REPLY if ask else Kind.MAIL,
+        reply_to=MessageId(ask) if ask else None,
         priority=message.priority if message.priority in PRIORITIES else None,
         mode=None if tag is None else tag.from_mode,
     )

@@ -8,6 +8,7 @@ from homi.callers import Caller
 from homi.clock import Clock
 from homi.doors.abroad import Abroad
 from homi.doors.answers import Doer, Reply
+from homi.doors.asking import Asking
 from homi.doors.bundling import Bundling
 from homi.doors.hooks import Hooks
 from homi.doors.importing import Importing
@@ -32,6 +33,7 @@ class Verbs:
         self.caller = caller
         rights = Rights(office, caller)
         self._posting = Posting(office, rights, clock)
+        self._asking = Asking(office, rights, self._posting.stamp)
         self._hooks = Hooks(office, rights)
         self._linking = Linking(lambda: office.links)
         self._bundling = Bundling(lambda: office.bundles)
@@ -39,6 +41,7 @@ class Verbs:
         self.doers: dict[type[Request], Doer] = {
             Hello: _again,
             **self._posting.doers(),
+            **self._asking.doers(),
             **self._hooks.doers(),
             **Naming(office, rights, clock).doers(),
             **Importing(office, rights).doers(),
@@ -54,6 +57,7 @@ class Verbs:
     def abandon(self) -> None:
         """The caller is gone: nobody waits for it any more."""
         self._posting.abandon()
+        self._asking.abandon()
         self._hooks.abandon()
         self._linking.abandon()
         self._bundling.abandon()

@@ -138,8 +138,9 @@ def _reply(letter: Letter) -> str:
     if letter.reply_socket:
         ways.append("SendMessage to the from= address")
     if is_name(msg.from_):
-        ways.append(f"homi send {_address(letter)} --reply-to {msg.id} -")
-    return f"reply: {', or '.join(ways)}" if ways else "no way to reply"
+        ways.append(f"homi reply {msg.id} -")
+    what = "answer once" if msg.kind is Kind.ASK else "reply"
+    return f"{what}: {', or '.join(ways)}" if ways else "no way to reply"
 
 
 def _address(letter: Letter) -> str:

@@ -47,7 +47,7 @@ def test_a_prompt_brings_the_mail_and_the_answer_proves_it_read(place: Place) ->
     text = prompt(ada)
     for n, message in enumerate(sent):
         head = f"[homi {message} from unverified, claims to be svc for ada; reply: "
-        assert f"{head}homi send svc --reply-to {message} -]" in text
+        assert f"{head}homi reply {message} -]" in text
         assert f"> letter {n}\n> second line" in text
         place.reached("ada", message, "seen")
         lines = [x for x in place.lines("ada", "ledger") if x["id"] == message]

@@ -56,6 +56,8 @@ OF_VERB = {
     **dict.fromkeys(("claim", "release", "alias", "set"), "homi-claim.1"),
     **dict.fromkeys(("ls", "status", "whois", "legs"), "homi-ls.1"),
     "send": "homi-send.1",
+    **dict.fromkeys(("ask", "reply"), "homi-ask.1"),
+    "answer": "homi-answer.1",
     **dict.fromkeys(
         ("inbox", "read", "ack", "wait", "thread", "search", "trace"), "homi-inbox.1"
     ),
@@ -190,6 +192,8 @@ def test_each_verb_and_field_of_the_protocol_is_described() -> None:
         "alias": reports.Aliased,
         "ack": reports.Acked,
         "wait": reports.Waited,
+        "ask": reports.Answered,
+        "about": reports.Found,
         "whoami": reports.Identity,
     }
     rows_of_order = {

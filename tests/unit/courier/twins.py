@@ -291,7 +291,7 @@ class World:
             self.town,
             [self.slot],
             self.scribe,
-            lambda address, _session: (f"/sock/{address}", f"/sock/{address}"),
+            lambda address, _session, _ask: (f"/sock/{address}", f"/sock/{address}"),
             self.clock,
             lambda item, name, step, text: self.told.append(
                 (item.id, name, step, text)

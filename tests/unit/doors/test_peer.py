@@ -395,7 +395,7 @@ def test_without_a_desk_number_the_owners_socket_stands_in(
 ) -> None:
     """On a full disk none can be allotted, and what is stored still goes out."""
 
-    def full(_address: str, _now: float) -> int:
+    def full(_address: str, _now: float, _ask: str) -> int:
         raise StorageFailed("cannot write names.json: No space left on device")
 
     async def main() -> None:

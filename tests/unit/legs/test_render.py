@@ -92,10 +92,11 @@ def test_the_first_line_says_who_and_what(fields: dict[str, object], said: str) 
 
 def test_the_first_line_says_how_to_reply() -> None:
     """By the client's tool where a socket stands for the sender, and by command."""
-    by_command = f"homi send alice@mini --reply-to {ID} -]"
+    by_command = f"homi reply {ID} -]"
     line = first(via=REMOTE)
     assert line.endswith(f"reply: SendMessage to the from= address, or {by_command}")
     assert first(via=REMOTE, reply_socket="").endswith(f"reply: {by_command}")
+    assert f"; answer once: {by_command}" in first(kind=Kind.ASK, reply_socket="")
 
 
 def test_a_first_letter_has_no_repeat_mark() -> None:

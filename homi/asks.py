@@ -1,0 +1,112 @@
+"""Which questions somebody waits for here, and the answers that came meanwhile.
+
+Owns nothing durable: a question is kept like any mail, so is its answer.  An answer
+that somebody waits for is theirs, and goes to no session beside.  homi-ask(1).
+"""
+
+from collections.abc import Callable
+
+from homi.envelope import MessageId
+from homi.reports import Answered
+from homi.store.base import Mail
+from homi.store.mailbox import Item
+from homi.watchers import Waiter
+
+Look = Callable[[], None]
+
+
+class Asks:
+    """The open questions of all connections.  All calls on the loop's thread."""
+
+    def __init__(self) -> None:
+        """Nobody waits."""
+        self._count: dict[MessageId, int] = {}  # how many hold it
+        self._to: dict[MessageId, str] = {}  # who was asked
+        self._found: dict[MessageId, Answered] = {}
+        self._waiting: dict[MessageId, list[Waiter[object]]] = {}
+
+    def awaited(self, item: Item) -> bool:
+        """Whether somebody waits for what that envelope answers."""
+        return item.reply_to in self._count
+
+    def hold(self, ask: MessageId) -> None:
+        """Somebody is about to wait; to be let go as often."""
+        self._count[ask] = self._count.get(ask, 0) + 1
+
+    def let_go(self, ask: MessageId) -> bool:
+        """Whether nobody holds it any more."""
+        left = self._count.get(ask, 0) - 1
+        if left > 0:
+            self._count[ask] = left
+            return False
+        for kept in (self._count, self._to, self._found):
+            kept.pop(ask, None)
+        return True
+
+    def asked(self, ask: MessageId, to: str) -> None:
+        """Who was asked: a name, or an address on another device."""
+        self._to[ask] = to
+
+    def find(self, ask: MessageId) -> Answered | None:
+        """Its answer, the first that came."""
+        return self._found.get(ask)
+
+    def found(self, ask: MessageId, answer: Answered) -> None:
+        """An answer stands in the files."""
+        if ask in self._count and answers(self._to.get(ask, ""), answer):
+            self._found.setdefault(ask, answer)
+            self.look(ask)
+
+    def replied(self, mail: Mail) -> None:
+        """An answer was stored."""
+        head, device = mail.head, mail.via.device
+        if head.reply_to is None or head.reply_to not in self._count:
+            return
+        answer = Answered(
+            id=head.reply_to,
+            answer=mail.id,
+            name=mail.place,
+            from_=head.from_ if device is None else f"{head.from_}@{device}",
+            text=head.text,
+            at=mail.tail[6:30].decode("ascii"),
+            seq=mail.seq,
+            verified=mail.via.verified,
+            default=head.auto,
+        )
+        self.found(head.reply_to, answer)
+
+    def wait(
+        self,
+        ask: MessageId,
+        check: Callable[[], object | None],
+        answer: Callable[[object | None], None],
+        timeout: float | None,
+    ) -> Waiter[object] | None:
+        """Answer when check finds something, asked again at each event of the question,
+        or with None after timeout seconds; None is returned when it had it."""
+        waiter = Waiter(check, answer, lambda ended: self._drop(ask, ended))
+        if not waiter.start(timeout):
+            return None
+        self._waiting.setdefault(ask, []).append(waiter)
+        return waiter
+
+    def look(self, ask: MessageId) -> None:
+        """Something became of the question."""
+        for waiter in list(self._waiting.get(ask, ())):
+            waiter.look()
+
+    def _drop(self, ask: MessageId, waiter: Waiter[object]) -> None:
+        waiting = self._waiting.get(ask, [])
+        if waiter in waiting:
+            waiting.remove(waiter)
+        if not waiting:
+            self._waiting.pop(ask, None)
+
+
+def answers(to: str, answer: Answered) -> bool:
+    """Whether it comes from who was asked: of another device by its whole address,
+    since much is sent there that others than its writer were asked."""
+    name, _, device = to.partition("@")
+    if answer.default:
+        return answer.from_.partition("@")[2] == device
+    return not device or answer.from_ == to or not name
