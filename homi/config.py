@@ -48,6 +48,7 @@ UNPROVEN_MAX = 40  # per session, over all senders
 SWEEP = 60.0  # s: re-reads what a lost notice would have told
 STOP_DRAIN = 1.5  # s each part of a stop may take to finish what is in flight
 KEEPALIVE_MIN, KEEPALIVE_MAX = 0.1, 3_600.0  # s
+WAIT_MIN, WAIT_MAX = 1e-6, 3_660.0  # hours or days that mail waits
 CHECKPOINT_IDLE = 1.0  # s without a batch, then the folder alone shall be everything
 
 # Those a person may look for: key, value, unit.
@@ -72,6 +73,8 @@ UNITS = {
     "ring": "MiB",
     "reserve": "MiB",
     "keepalive": "s",
+    "delay_after": "h",
+    "bounce_after": "d",
 }  # of the settings that have one
 
 
@@ -82,6 +85,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     ring: int = 64  # MiB of redo ring: more makes checkpoints rarer
     reserve: int = 64  # MiB of free disk below which new mail is refused
     keepalive: float = 15.0  # s of silence on a link until it is asked for life
+    delay_after: float = 4.0  # h mail waits for a device until its sender is told
+    bounce_after: float = 5.0  # d until it goes back
     registries: list[str] = []  # more folders like ~/.claude to list and watch
 
     def device_name(self) -> Device:
@@ -123,6 +128,12 @@ def _checked(found: Config, path: Path) -> Config:
             f"{path}: keepalive is {found.keepalive:g} s, must be"
             f" {KEEPALIVE_MIN:g} to {KEEPALIVE_MAX:g}"
         )
+    for key, value in (("delay", found.delay_after), ("bounce", found.bounce_after)):
+        if not WAIT_MIN <= value <= WAIT_MAX:
+            raise BadConfig(
+                f"{path}: {key}_after is {value:g}, must be {WAIT_MIN:g} to"
+                f" {WAIT_MAX:g}"
+            )
     if found.reserve < 0:
         raise BadConfig(f"{path}: reserve is {found.reserve} MiB, must be 0 or more")
     return found

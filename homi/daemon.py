@@ -245,8 +245,8 @@ class Daemon:
         self._talk.start(loop, self._office.watchers.moved)
         self._ends.callback(self._looking.stop)
         self._ends.callback(self._talk.stop)
-        self._linkage.links.start(loop)
-        self._ends.push_async_callback(self._linkage.links.stop)
+        self._linkage.start(loop)
+        self._ends.push_async_callback(self._linkage.stop)
         self._door.joined = lambda: self._store.publishing
         self._door.start()
         self._store.on_published(self._door.flush)

@@ -119,6 +119,7 @@ class Postmaster:
         self._replies = Replies(store, names, clock)
         self.on_reply = self._replies.on_reply
         back = Returns(store, names, self._facts, clock, self._write)
+        self._on_bounced = back.on_bounced
         self.tell, self.remind, self.bounce = back.tell, back.remind, back.bounce
 
     def subscribe(self, hint: Callable[[Name, Item], None]) -> None:
@@ -126,8 +127,9 @@ class Postmaster:
         self._hints.append(hint)
 
     def on_answered(self, told: Told) -> None:
-        """Call told when a reply moved an envelope of that mailbox to answered."""
+        """Call told when an envelope was answered by a reply, or was bounced."""
         self._replies.on_answered(told)
+        self._on_bounced(told)
 
     def accept(self, sub: Submission) -> None:
         """Judge and commit; sub.done comes on the loop, now (refused) or later."""

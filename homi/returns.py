@@ -34,6 +34,11 @@ class Returns:
         self._facts = facts
         self._clock = clock
         self._write = write
+        self._bounced: list[Callable[[Name, LedgerLine], None]] = []
+
+    def on_bounced(self, told: Callable[[Name, LedgerLine], None]) -> None:
+        """Call told with the line of each bounce, once it is recorded."""
+        self._bounced.append(told)
 
     def tell(
         self,
@@ -84,7 +89,13 @@ class Returns:
             line = LedgerLine(
                 seq=item.seq, id=item.id, rung=Rung.BOUNCED, at=at, reason=reason, by=by
             )
-            self._store.record(place, line, done)
+
+            def recorded(kept: bool) -> None:
+                (done or _ignore)(kept)
+                for each in self._bounced if kept else ():
+                    each(place, line)
+
+            self._store.record(place, line, recorded)
 
         if item.kind not in AGENT_KINDS:
             end(True)

@@ -213,6 +213,14 @@ def decode(line: bytes) -> Frame | Unknown:
     return frame
 
 
+def peek(line: bytes) -> str:
+    """What kind of frame line says it is; ValueError where it is none at all."""
+    try:
+        return _GLANCE(line).f
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ValueError(_plain(error)) from error
+
+
 def encode(frame: Frame) -> bytes:
     """frame as a line, line feed included."""
     return _ENCODE(frame) + b"\n"

@@ -7,7 +7,9 @@ rc file or a login shell prints.  homi-protocol(7) is the format.
 from collections.abc import Callable
 
 from homi.config import LINE_MAX_ALONE
+from homi.links import frames
 
+FIRST = ("hello", "bye")  # a bye says why there is no hello
 NOISE_MAX = 64 << 10  # bytes before the first frame: no rc file is that long
 KEPT = 200  # bytes of it that are shown
 
@@ -26,12 +28,17 @@ class Frames:
         self._begun = False
         self._noise = b""
         self._noisy = 0
+        self._passed = 0  # lines before the first frame
         self.ended = False
 
     @property
     def noise(self) -> str:
-        """The start of what came before the first frame."""
-        return self._noise.decode("utf-8", "replace").strip()
+        """What came before the first frame: how many lines, and how they begin."""
+        text = self._noise.decode("utf-8", "replace").strip()
+        if not text:
+            return ""
+        lines = "1 line" if self._passed == 1 else f"{self._passed} lines"
+        return f"{lines} before the first frame: {text}"
 
     @property
     def drowned(self) -> bool:
@@ -54,9 +61,10 @@ class Frames:
 
     def _is_noise(self, line: bytes) -> bool:
         """Whether line is none of ours; kept in part, and counted."""
-        if line.startswith(b"{"):
+        if _begins(line):
             self._begun = True
             return False
+        self._passed += bool(line.strip())
         self._noise = (self._noise + line + b"\n")[:KEPT]
         self._count(len(line) + 1)
         return True
@@ -67,13 +75,11 @@ class Frames:
         self._gathered += len(rest)
         if self._gathered > LINE_MAX_ALONE:
             self._end(self._gathered)
-        elif self._gathered > NOISE_MAX and self._is_loose():
+        elif self._gathered > NOISE_MAX and not self._begun:
+            # A first frame is shorter by far, whatever this begins with.
+            self._passed += 1
             self._noise = (self._noise + self._parts[0])[:KEPT]
             self._count(self._gathered)
-
-    def _is_loose(self) -> bool:
-        """Whether what is gathered is no part of a frame."""
-        return not self._begun and not self._parts[0].startswith(b"{")
 
     def _count(self, length: int) -> None:
         """So much more noise; over the bound it is no link."""
@@ -85,3 +91,13 @@ class Frames:
         self.ended = True
         self._parts = []
         self._overlong(length)
+
+
+def _begins(line: bytes) -> bool:
+    """Whether line is a first frame: what else a shell prints in braces is noise."""
+    if not line.startswith(b"{"):
+        return False
+    try:
+        return frames.peek(line) in FIRST
+    except ValueError:
+        return False

@@ -3,6 +3,7 @@
 Owns what is loaded with the first link only; the rest is in the parts.  homid(8).
 """
 
+import asyncio
 import importlib
 import os
 import random
@@ -20,6 +21,7 @@ from homi.links.clerk import Clerk
 from homi.links.feed import Books
 from homi.links.inward import Bundles
 from homi.links.links import Engine, Links
+from homi.links.overdue import Overdue, Patience, Way
 from homi.links.state import REASONS
 from homi.links.traffic import Junction
 from homi.store.base import Store
@@ -38,6 +40,17 @@ class Linkage(NamedTuple):
     junction: Junction
     carriage: Carriage
     bundles: Bundles
+    overdue: Overdue
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Keep the links up, and look after what waits."""
+        self.links.start(loop)
+        self.overdue.start(loop)
+
+    async def stop(self) -> None:
+        """End every link."""
+        self.overdue.stop()
+        await self.links.stop()
 
     def explain(self, device: Device, item: Item) -> Shown:
         """How far a message for device is, and what it waits for."""
@@ -79,7 +92,26 @@ def build(office: Office, disk: Disk, clock: Clock) -> Linkage:
     )
     clerk = Clerk(links, probes, clock, carriage.waiting)
     bundles = Bundles(book, books, office.postmaster, clock)
-    return Linkage(book, links, clerk, junction, carriage, bundles)
+    overdue = Overdue(
+        store.queues,
+        books,
+        office.postmaster.tell,
+        lambda device: _way(links, device),
+        clock,
+        Patience(settings.delay_after * 3_600, settings.bounce_after * 86_400),
+    )
+    office.postmaster.subscribe(overdue.arrived)
+    return Linkage(book, links, clerk, junction, carriage, bundles, overdue)
+
+
+def _way(links: Links, device: Device) -> Way:
+    """How the way to device is, in words for a sender."""
+    verdict = links.verdict(device)
+    up = links.up(device) is not None
+    words = f"{device} is {verdict.state}" + (f", {verdict.text}" * bool(verdict.text))
+    text = f"{device} does not take it yet" if up else words
+    reason = REASONS[verdict.state] if links.route(device) else Reason.UNREACHABLE
+    return Way(up, reason, text)
 
 
 def queued(store: Store) -> list[Device]:

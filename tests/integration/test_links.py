@@ -133,11 +133,13 @@ def test_a_paused_link_rests_on_both_sides(pair: Pair) -> None:
 
 def test_noise_and_a_banner_are_passed_over_and_kept_as_words(pair: Pair) -> None:
     """Up to a bound; none of it is taken for why anything failed."""
-    pair.sshd.noisy("Welcome to mini!\nlast line without an end")
+    pair.sshd.noisy('{"motd":"Welcome to mini!"}\nlast line without an end')
     pair.sshd.banner("Authorised use only\n")
     pair.link()
     pair.both_up()
-    assert "Authorised use only" in pair.row(pair.laptop, "mini")["said"]
+    said = pair.row(pair.laptop, "mini")["said"]
+    assert "Authorised use only" in said
+    assert '2 lines before the first frame: {"motd":"Welcome to mini!"}' in said
     pair.sshd.noisy("x" * 100_000)
     pair.sshd.cut()
     until(

@@ -9,7 +9,16 @@ from msgspec.structs import replace
 
 from homi import gate, ids
 from homi.address import Device, Name, parse_address
-from homi.envelope import Kind, LedgerLine, Msg, Reason, Rung, Via, decode_msg
+from homi.envelope import (
+    Kind,
+    LedgerLine,
+    MessageId,
+    Msg,
+    Reason,
+    Rung,
+    Via,
+    decode_msg,
+)
 from homi.postmaster import Stamp
 from homi.store.mailbox import Item, Mailbox
 from homi.store.places import queue_of
@@ -283,6 +292,24 @@ def test_a_bounce_that_cannot_be_stored_leaves_the_message_pending(
         await settled(bench)
         assert done == [False]
         assert len(box.pending) == 1
+
+    run(scenario)
+
+
+def test_who_follows_a_message_is_told_of_its_bounce(run: Callable[..., None]) -> None:
+    """At once, behind the record: the device it came from gets its hint from it."""
+
+    async def scenario(bench: Bench) -> None:
+        await bench.send(letter("gds@lab"))
+        box = bench.store.mailbox(LAB)
+        item = only(box)
+        told: list[tuple[Name, MessageId, Rung]] = []
+        bench.postmaster.on_answered(
+            lambda name, line: told.append((name, line.id, line.rung))
+        )
+        bench.postmaster.bounce(LAB, item, Reason.UNREACHABLE, "gone")
+        await settled(bench)
+        assert told == [(LAB, item.id, Rung.BOUNCED)]
 
     run(scenario)
 
