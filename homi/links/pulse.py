@@ -104,7 +104,7 @@ class Pulse:
         self._send(_ALIVE)
         if self._probed is None:
             self._probed = self._loop.time()
-            self._again(within, self._judge)
+            self._again(min(within, PINGS * self._keepalive), self._judge)
 
     def _judge(self) -> None:
         """Whether anything came since the probe."""

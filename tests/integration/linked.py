@@ -31,14 +31,18 @@ class Pair:
     def __init__(self, keepalive: float = 15, *, trust: bool = True) -> None:
         """Both daemons run; nothing is linked.  trust: the laptop knows the host."""
         self._ends = contextlib.ExitStack()
-        self.laptop = self._ends.enter_context(place("laptop", keepalive))
-        self.mini = self._ends.enter_context(place("mini", keepalive))
+        self.laptop = self._ends.enter_context(self.place("laptop", keepalive))
+        self.mini = self._ends.enter_context(self.place("mini", keepalive))
         self.sshd = self._ends.enter_context(Sshd(self.mini))
         self.sshd.reach(self.laptop, trust=trust)
         for one in (self.laptop, self.mini):
             one.state.mkdir(mode=0o700)
             key_of(one)
             one.start()
+
+    def place(self, device: str, keepalive: float) -> Place:
+        """One of the two."""
+        return place(device, keepalive)
 
     def forced(self, peer: Place, at: Place | None = None) -> str:
         """The line of authorized_keys that lets peer's daemon in."""

@@ -1,13 +1,16 @@
 """What two ends of a link make of each other's lines."""
 
+from typing import cast
+
 import msgspec
+import pytest
 
 from homi.links import frames
 from homi.links.exchange import Exchange
 from homi.links.frames import WINDOW, Ack, Refusal, Res, mail_tail
 from homi.links.greeting import Peer
 from homi.links.pulse import UNREAD_MAX
-from tests.unit.links.kit import End, Noted, Pair
+from tests.unit.links.kit import End, Noted, Pair, Turned
 
 MAIL = mail_tail(
     "ada@mini", ("laptop",), "", b'{"id":"x", "y" : 1}', verified=True, first=False
@@ -187,6 +190,24 @@ class Long(msgspec.Struct):
     """An answer of a quarter of a megabyte."""
 
     text: str = "x" * 250_000
+
+
+@pytest.mark.parametrize("now", [0.0, 1_800_000_000.0 + 2 * 86_400])
+def test_a_clock_that_is_wrong_is_shown_and_costs_nothing(now: float) -> None:
+    """The far side woke up in 1970, or two days ahead."""
+    pair = Pair(meet=False)
+    cast(Turned, pair.mini.exchange.here.clock).now = now
+    for end in pair.ends:
+        end.exchange.start()
+    pair.carry()
+    assert pair.laptop.port.peers[0].offset == now - 1_800_000_000.0
+    assert pair.mini.port.peers[0].offset == 1_800_000_000.0 - now
+    for end in pair.ends:
+        end.exchange.mail(MAIL)
+    pair.loop.pass_time(40.0)
+    pair.carry()
+    for end in pair.ends:
+        assert (end.port.acks, end.port.ends) == ([(1, [])], [])
 
 
 def test_a_round_trip_is_measured_or_told_to_be_over() -> None:
