@@ -14,6 +14,7 @@ from homi.address import Device
 from homi.errors import HomiError, NotAllowed, Usage
 from homi.links.exchange import Exchange
 from homi.links.frames import Req
+from homi.links.traffic import Question
 
 Answer = msgspec.Struct | HomiError
 Reply = Callable[[Answer], None]
@@ -38,7 +39,6 @@ class Asker(NamedTuple):
 
 
 Doer = Callable[[Asker, bytes, Reply], None]  # asker, the whole line, the way back
-Question = Callable[[Exchange, Req, bytes], None]  # exchange.reply() once
 
 
 class Answering:

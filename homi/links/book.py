@@ -22,6 +22,11 @@ HOPS_MAX = 8  # links one behind another: a longer way is a mistake
 _HOST = re.compile(r"[^\s\x00-\x1f\x7f-][^\s\x00-\x1f\x7f]{0,254}")
 
 
+def is_host(text: str) -> bool:
+    """Whether ssh takes text for one host, and for nothing else."""
+    return _HOST.fullmatch(text) is not None
+
+
 class Peering(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What is kept of one other device."""
 
@@ -54,7 +59,7 @@ class Peerings(msgspec.Struct, kw_only=True):
                 raise ValueError("a device is not under its name")
             if peering.key and keys.blob(peering.key) is None:
                 raise ValueError("a device's key is none")
-            if peering.host is not None and not _HOST.fullmatch(peering.host):
+            if peering.host is not None and not is_host(peering.host):
                 raise ValueError("a host cannot be one")
 
 
@@ -138,7 +143,7 @@ class Book:
                 f"{show(peering.key)} is no device key",
                 hint="homi link card on the other device shows its own",
             )
-        if peering.host is not None and not _HOST.fullmatch(peering.host):
+        if peering.host is not None and not is_host(peering.host):
             raise Usage(f"{show(peering.host)} is no host", hint="USER@HOST")
         if peering.via is not None:
             self._check_way(peering)

@@ -57,7 +57,7 @@ class Clerk:
         """Each link, or that one, as it is known to be."""
         book = self._links.book
         asked = book.all() if device is None else [book.need(device)]
-        return [self._row(peering, None) for peering in asked]
+        return [self._row(peering) for peering in asked]
 
     def rows(self, device: str | None, done: Callable[[list[LinkRow]], None]) -> None:
         """The same, with a round trip of each that is up."""
@@ -95,7 +95,7 @@ class Clerk:
         link = self._links.link(Device(device))
         return None if link is None else link.up
 
-    def _row(self, peering: Peering, ms: float | None) -> LinkRow:
+    def _row(self, peering: Peering) -> LinkRow:
         """What is known of one."""
         device = peering.device
         link = self._links.link(device)

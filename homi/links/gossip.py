@@ -22,7 +22,6 @@ from homi.links.answering import (
     Answering,
     Asker,
     Grant,
-    Question,
     Reply,
 )
 from homi.links.exchange import Exchange
@@ -31,6 +30,7 @@ from homi.links.hints import AT_ONCE, Hints
 from homi.links.known import KnownNames
 from homi.links.mirroring import Mirroring
 from homi.links.telling import Telling
+from homi.links.traffic import Question
 
 GATHER = 0.25  # s: what changes together is told together
 SAVE = 2.0  # s: known.json is a hint and may be behind

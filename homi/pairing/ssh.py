@@ -18,14 +18,13 @@ from typing import NamedTuple, Self
 
 from homi.address import show
 from homi.errors import HomiError, NotAllowed, TimedOut, Unavailable, Usage
+from homi.links.book import is_host
 
 CONNECT = 10  # s for the connection alone
 LIMIT = 120.0  # s a command may take where nobody types
 TYPING = 600.0  # s where a person may have to find a password
 FAILED = 255  # ssh's own status
 SAID = 3  # of the last lines of stderr that are shown
-# What ssh would take for an option, or two, is no host.
-_HOST = re.compile(r"[^\s\x00-\x1f\x7f-][^\s\x00-\x1f\x7f]{0,254}")
 OPTIONS = (
     "-T",
     "-oStrictHostKeyChecking=ask",
@@ -58,7 +57,7 @@ class Ssh:
 
     def __init__(self, host: str) -> None:
         """host as ssh takes it.  Usage (64) for what is none, 69 without an ssh."""
-        if not _HOST.fullmatch(host):
+        if not is_host(host):
             raise Usage(f"{show(host)} is no host", hint="homi pair USER@HOST")
         program = shutil.which("ssh")
         if program is None:
