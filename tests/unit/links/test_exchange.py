@@ -159,6 +159,13 @@ def test_a_burst_of_probes_puts_no_judgement_off() -> None:
     assert pair.laptop.port.ends[0][0] == "silent"
 
 
+def test_a_probe_judges_no_later_than_the_pings_would() -> None:
+    pair = Pair()
+    pair.laptop.exchange.probe(100.0)
+    pair.loop.pass_time(46.0)
+    assert pair.laptop.port.ends[0][0] == "silent"
+
+
 def test_who_reads_what_it_asks_for_may_ask_for_any_amount() -> None:
     """The control of the next."""
     pair = Pair()
