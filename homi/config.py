@@ -51,6 +51,8 @@ KEEPALIVE_MIN, KEEPALIVE_MAX = 0.1, 3_600.0  # s
 WAIT_MIN, WAIT_MAX = 1e-6, 3_660.0  # hours or days that mail waits
 CHECKPOINT_IDLE = 1.0  # s without a batch, then the folder alone shall be everything
 
+NOTIFY = ["notify-send", "--app-name=homi"]  # the desktop, where there is one
+
 # Those a person may look for: key, value, unit.
 BOUNDS: tuple[tuple[str, int | float, str], ...] = (
     ("quota_pending", QUOTA_PENDING, "messages a name"),
@@ -87,6 +89,9 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     keepalive: float = 15.0  # s of silence on a link until it is asked for life
     delay_after: float = 4.0  # h mail waits for a device until its sender is told
     bounce_after: float = 5.0  # d until it goes back
+    # The command that tells a person of mail, with a title and a body behind it.
+    notify: list[str] = msgspec.field(default_factory=NOTIFY.copy)
+    notify_text: bool = False  # with the first line: whoever sees the screen reads it
     registries: list[str] = []  # more folders like ~/.claude to list and watch
 
     def device_name(self) -> Device:

@@ -240,6 +240,8 @@ class Daemon:
         self._ends.push_async_callback(self._stop_courier, courier)
         self._nudges.sweep()
         self._ends.callback(self._nudges.close)
+        person = questions.notifier(self._office, self._postmaster, self._clock)
+        self._ends.callback(person.close)
         self._pickup.start()
         self._ends.callback(self._pickup.stop)
         self._talk.start(loop, self._office.watchers.moved)

@@ -82,6 +82,10 @@ class Names:
             claim = self._state.claims.get(name.lower())
         return claim
 
+    def was(self, name: str) -> bool:
+        """Whether the name was claimed and released."""
+        return name in self._state.released
+
     def require(self, name: str) -> Claim:
         """The claim or built-in of that name; NoSuchName (67) with the nearest."""
         claim = self.get(name)

@@ -26,7 +26,7 @@ from homi.envelope import (
     encode,
     origin,
 )
-from homi.errors import BadMessage, HomiError
+from homi.errors import BadMessage, HomiError, NoSuchName
 from homi.hops import is_loop, onward
 from homi.names import Names
 from homi.owners import Owners
@@ -116,6 +116,8 @@ class Postmaster:
         self._ms = self._second = -1  # of the last postmark
         self._stem = self._at = b""  # its time, without and with milliseconds
         names.subscribe(lambda _name, _claim: self._places.clear())
+        # Leads what was for a name that is gone elsewhere; False: it is refused.
+        self.astray: Callable[[Submission], bool] = lambda _sub: False
         self._replies = Replies(store, names, clock)
         self.on_reply = self._replies.on_reply
         back = Returns(store, names, self._facts, clock, self._write)
@@ -142,7 +144,8 @@ class Postmaster:
             try:
                 found = self._place(sub.to, for_person=bool(head.needs))
             except HomiError as error:
-                self.refuse(sub, error)
+                if not (isinstance(error, NoSuchName) and self.astray(sub)):
+                    self.refuse(sub, error)
                 return
             to, place = found.to, found.name
             if not found.local:

@@ -15,6 +15,7 @@ from homi.address import BUILT_IN, Name
 from homi.courier.digests import OVER, READ, Digests, Pair
 from homi.courier.errands import Errands
 from homi.courier.lanes import Lanes
+from homi.courier.lapse import lapse
 from homi.courier.means import Means
 from homi.courier.moves import Moment, Move, of_evidence
 from homi.courier.offering import NotReady, NotRecorded, Scope
@@ -134,6 +135,7 @@ class Drain:
 
     async def expire(self, item: Item) -> None:
         """End a letter whose time is over."""
+        await lapse(self.box, item, self.means.accept)
         await self.write(item, _expired(item))
 
     async def write(self, item: Item, move: Move) -> None:
