@@ -13,7 +13,7 @@ import msgspec
 from homi import config, paths
 from homi.address import BUILT_IN, Address, Name
 from homi.cli.measure import Measured, live_sessions
-from homi.envelope import SHOWN
+from homi.envelope import SHOWN, Rung
 from homi.mail import Mail
 from homi.mail.places import Book
 from homi.reports import Listing
@@ -93,8 +93,10 @@ def gather(
     book: Book,
     listing: Listing,
     seen: Measured,
+    now: dict[int, Rung],
 ) -> Whois:
-    """All that is known of name, put together."""
+    """All that is known of name, put together.  now: how far the daemon says each of
+    its pending messages is, by seq."""
     claim = book.claims.get(name) or book.aliases.get(name, {})
     left = book.released.get(name, {})
     row = next((one for one in listing.names if one.name == name), None)
@@ -122,7 +124,7 @@ def gather(
         others=row.others if row else [],
         sessions=[seen.json_of_session(one) for one in listing.sessions],
         note=seen.note(row) if row else "",
-        mailbox=_box(mail, name),
+        mailbox=_box(mail, name, now),
     )
 
 
@@ -146,8 +148,8 @@ def _records(number: int) -> dict[str, bool]:
     return {file: os.path.lexists(file) for file in files}
 
 
-def _box(mail: Mail, name: Name) -> Box:
-    """What mail there is, by the index."""
+def _box(mail: Mail, name: Name, now: dict[int, Rung]) -> Box:
+    """What mail there is, by the index; how far, by the daemon where it knows."""
     path = str(mail.root / folder_of(name))
     index = mail.index()
     stored, pending = index.counts().get(name, (0, 0))
@@ -158,18 +160,23 @@ def _box(mail: Mail, name: Name) -> Box:
         path=path,
         stored=stored,
         pending=pending,
-        rungs=Counter(SHOWN.get(entry.rung, entry.rung) for entry in waits),
+        rungs=Counter(_rung(entry, now) for entry in waits),
         oldest=waits[0].at if waits else "",
-        last_in=_last(newest, out=False),
-        last_out=_last(sent, out=True),
+        last_in=_last(newest, now, out=False),
+        last_out=_last(sent, now if sent and sent[0].name == name else {}, out=True),
     )
 
 
-def _last(found: list[Entry], *, out: bool) -> Last | None:
+def _rung(entry: Entry, now: dict[int, Rung]) -> Rung:
+    """How far it is."""
+    return now.get(entry.seq) or SHOWN.get(entry.rung, entry.rung)
+
+
+def _last(found: list[Entry], now: dict[int, Rung], *, out: bool) -> Last | None:
     """The newest message one way, if there is one."""
     if not found:
         return None
     entry = found[0]
     sender = f"{entry.from_}@{entry.device}" if entry.device else entry.from_
-    rung = SHOWN.get(entry.rung, entry.rung)
-    return Last(entry.id, entry.at, entry.name if out else sender, rung)
+    peer = entry.name if out else sender
+    return Last(entry.id, entry.at, peer, _rung(entry, now))

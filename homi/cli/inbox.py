@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from homi import paths
-from homi.address import Name
 from homi.cli import filters, options, output
 from homi.cli.caller import connect
 from homi.cli.filters import Chosen
@@ -71,7 +70,7 @@ def inbox(
         brief=wanted.brief,
         empty=f"no {what} for {place}",
     )
-    if client is None and (waits := _spooled_for(mail, place)):
+    if client is None and (waits := len(spooled(mail, place))):
         output.note(f"{waits} for {place} in pickup/ (homi start takes that in)")
 
 
@@ -83,9 +82,3 @@ def _show_raw(mail: Mail, entries: Iterable[Entry]) -> None:
             output.line(visible(line.decode().removesuffix("\n")))
         else:
             output.raw(line)
-
-
-def _spooled_for(mail: Mail, place: Name) -> int:
-    """How much of what waits in pickup/ is addressed to place."""
-    names = (row.name.partition("@")[0].lower() for row in spooled(mail))
-    return sum(name == place for name in names)

@@ -19,7 +19,6 @@ from homi.cli.shape import show_shape
 from homi.errors import Usage
 from homi.mail import Message, listed
 from homi.store.index import Query
-from homi.store.places import device_of
 
 
 class Queue(click.Group):
@@ -86,16 +85,10 @@ def queue(
         return
     rows = chain(
         explained(_waiting(mail, place), client, place),
-        (row for row in spooled(mail) if place is None or _goes_to(row, place)),
+        spooled(mail, place),
     )
     about = "on this device" if place is None else f"for {place}"
     show_rows(mail, rows, as_json=as_json, named=True, empty=f"no pending mail {about}")
-
-
-def _goes_to(row: Message, place: Name) -> bool:
-    """Whether what is only spooled is for that mailbox, or device."""
-    device = device_of(place)
-    return row.name == place if device is None else row.name.endswith(f"@{device}")
 
 
 def _waiting(mail: Mail, place: Name | None) -> Iterator[Message]:

@@ -133,9 +133,10 @@ def sender(row: Message) -> str:
     return f"{row.from_}@{row.device}" if row.device else row.from_
 
 
-def spooled(mail: Mail) -> list[Message]:
-    """What waits in pickup/ for a daemon."""
-    return [spooled_message(found, msg) for found, msg in mail.spooled()]
+def spooled(mail: Mail, place: Name | None = None) -> list[Message]:
+    """What waits in pickup/ for a daemon, of one place if that is given."""
+    waits = mail.spooled() if place is None else mail.spooled_for(place)
+    return [spooled_message(found, msg) for found, msg in waits]
 
 
 def _cells(row: Message, shown: str) -> tuple[Cell, ...]:

@@ -17,11 +17,12 @@ from homi.cli.mail import Mail
 from homi.cli.measure import Measured, measure
 from homi.connection import Connection
 from homi.dial import Absent
+from homi.envelope import Rung
 from homi.errors import StorageFailed
 from homi.mail.places import Book
 from homi.render import Cell
-from homi.reports import Listing, NameRow, SessionRow
-from homi.requests import List
+from homi.reports import Listing, NameRow, QueueReport, SessionRow
+from homi.requests import List, Queue
 
 
 @click.command()
@@ -45,9 +46,9 @@ def whois(home: str, /, address: str, *, no_probe: bool, as_json: bool) -> None:
         return
     name = place.name
     claimed = name in BUILT_IN or name in book.claims
-    listing = _listing(mail, name, claimed=claimed)
+    listing, now = _told(mail, name, claimed=claimed)
     seen = measure(listing, asked=not no_probe)
-    found = gather(mail, address, name, book, listing, seen)
+    found = gather(mail, address, name, book, listing, seen, now)
     if as_json:
         output.json_line(found)
     else:
@@ -63,16 +64,21 @@ def _book(mail: Mail) -> Book:
         return Book({}, {}, {}, {})
 
 
-def _listing(mail: Mail, name: Name, *, claimed: bool) -> Listing:
-    """What the daemon says of the name; without one, what the files and records say."""
+def _told(mail: Mail, name: Name, *, claimed: bool) -> tuple[Listing, dict[int, Rung]]:
+    """What the daemon says of the name, and how far each of its pending messages is, by
+    seq; without one, what the files and records say."""
     try:
         with Connection(mail.root) as client:
-            return client.call(List(i=1, name=name), Listing)
+            listing = client.call(List(i=1, name=name), Listing)
+            if name not in mail.mailboxes():
+                return listing, {}
+            rows = client.call(Queue(i=2, name=name), QueueReport).rows
+            return listing, {row.seq: row.rung for row in rows}
     except Absent:
         output.note("no daemon runs: who owns a name is not known (homi start)")
     made = from_files(mail, [name] if claimed else [])
     loose = [session for session in made.sessions if session.address == name]
-    return Listing(device="", names=made.names, sessions=loose)
+    return Listing(device="", names=made.names, sessions=loose), {}
 
 
 def _lines(

@@ -16,7 +16,7 @@ from homi.doors.abroad import Alone, Neighbours
 from homi.doors.answers import Answer
 from homi.doors.bundling import Bundles
 from homi.doors.linking import Linked
-from homi.envelope import LedgerLine, MessageId, Reason, Rung
+from homi.envelope import SHOWN, LedgerLine, MessageId, Reason, Rung
 from homi.errors import NoSuchDevice, NoSuchName, NotReached, Unavailable
 from homi.legs.hook import Sheet
 from homi.names import Names
@@ -164,7 +164,7 @@ class Office:
 
 def _as_recorded(_name: Name, item: Item) -> Shown:
     """What the ledger alone tells; the courier knows more."""
-    return item.rung, item.reason, item.until
+    return SHOWN.get(item.rung, item.rung), item.reason, item.until
 
 
 def _bound(_number: int) -> str:

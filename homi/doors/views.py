@@ -15,7 +15,6 @@ from homi.config import QUOTA_BYTES, QUOTA_PENDING
 from homi.doors.answers import Doer, Reply
 from homi.doors.office import Office
 from homi.doors.rights import Rights
-from homi.envelope import SHOWN
 from homi.errors import NoSuchDevice, NoSuchName
 from homi.reports import (
     AliasRow,
@@ -220,7 +219,7 @@ def status(office: Office) -> StatusReport:
         owned=sum(office.owners.owner(claim.name) is not None for claim in claims),
         statuses=Counter(s.status or "unknown" for s in office.sessions.live.values()),
         rungs=Counter(
-            SHOWN.get(item.rung, item.rung)
+            office.explain(box.name, item)[0]
             for box in boxes
             for item in box.pending.values()
         ),

@@ -21,7 +21,7 @@ from homi.address import (
     parse_address,
 )
 from homi.envelope import Msg, decode_msg
-from homi.errors import NoSuchDevice, StorageFailed
+from homi.errors import HomiError, NoSuchDevice, StorageFailed
 from homi.routing import Facts, Place, fronted_by, resolve
 from homi.store import pickup
 from homi.store.disk import RealDisk
@@ -208,6 +208,24 @@ class Places:
                 self.note(f"{path}: no message")
             else:
                 yield found, msg
+
+    def spooled_for(self, place: Name) -> Iterator[tuple[pickup.Spooled, Msg]]:
+        """What waits in pickup/ for that place, as addresses lead now."""
+        led = dict[str, Name | None]()
+        for found, msg in self.spooled():
+            if msg.to not in led:
+                led[msg.to] = self._led(msg.to)
+            if led[msg.to] == place:
+                yield found, msg
+
+    def _led(self, text: str) -> Name | None:
+        """The place that mail to an address goes to; None: it will be refused."""
+        book = self.shown()
+        left = {name for name in self.mailboxes() if name not in book.aliases}
+        try:
+            return self._resolve(text, {*self.listed(), *left}, book).name
+        except HomiError:
+            return None
 
 
 def readable(raw: msgspec.Raw) -> Msg | None:
