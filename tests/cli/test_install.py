@@ -160,6 +160,22 @@ def test_hooks_that_were_edited_are_not_guessed_at(tmp_path: Path) -> None:
     assert settings.read_text() == edited
 
 
+@pytest.mark.parametrize("what", [".", "settings.json", "skills", "skills/homi"])
+def test_a_link_that_leads_nowhere_is_named_and_nothing_is_left_behind(
+    tmp_path: Path, what: str
+) -> None:
+    """No record, backup or skill of an installation that did not happen."""
+    config, nowhere = tmp_path / "config", tmp_path / "nowhere" / "there"
+    link = config if what == "." else config / what
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(nowhere)
+    before = sorted(tmp_path.rglob("*"))
+    done = install(config)
+    assert (done.returncode, done.stdout) == (73, "")
+    assert f"homi: {link} is a link to {nowhere}, which is not there" in done.stderr
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 def test_a_link_stays_a_link(tmp_path: Path) -> None:
     """Settings often live in a repository."""
     real = tmp_path / "dotfiles.json"
