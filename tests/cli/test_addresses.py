@@ -42,7 +42,7 @@ CHANGING = (
 )
 # They make names or end them, end mail, or take a name that need not exist, or one of
 # a device: their own tests have them.
-APART = {"claim", "release", "queue drop", "alias add", "whois", "pair"}
+APART = {"claim", "release", "queue drop", "alias add", "whois", "pair", "bundle write"}
 
 SAME = ("ada", "ADA", "ada@self", "ada@here", "Ada@HERE")
 OTHER = (
