@@ -28,7 +28,7 @@ from homi.links.identity import Identity
 
 HELLO = b'{"verb":"link","i":1,"peer":"%b"}\n'
 FULL = Refusal(code="not-reached", text="no room", reason="quota")
-SLOW = 0.02  # s
+SLOW = 0.5  # s a window
 LATE = 120.0  # s for all of it
 
 

@@ -26,7 +26,7 @@ STEP = 0.005  # s between two looks at a journal
 NAME = "n0000"
 LATE = 300.0  # s for a drain
 PAUSE = 1.5  # s: what is done at rest begins a second behind the last mail
-IDLE = 0.1  # of a core, both daemons together
+IDLE = 0.1  # of a core, all of them together
 
 
 class Drain(NamedTuple):
@@ -100,15 +100,8 @@ class Pair:
         self.is_(state)
 
     def rest(self) -> None:
-        """Wait until neither daemon is at work: an index that catches up is no part of
-        what is measured next."""
-        deadline = time.monotonic() + LATE
-        busy = 1.0
-        while busy > IDLE and time.monotonic() < deadline:
-            before = [kit.cpu(one.pid) for one in (self.laptop, self.mini)]
-            time.sleep(PAUSE)
-            after = [kit.cpu(one.pid) for one in (self.laptop, self.mini)]
-            busy = (sum(after) - sum(before)) / PAUSE
+        """Wait until neither daemon is at work."""
+        rest(self.laptop.pid, self.mini.pid)
 
     @property
     def ledger(self) -> Path:
@@ -202,6 +195,17 @@ class _Quiet(Sshd):
         self.cut()
         self.log.unlink(missing_ok=True)
         super().close()
+
+
+def rest(*pids: int) -> None:
+    """Wait until none of these is at work: an index that catches up is no part of what
+    is measured next."""
+    deadline = time.monotonic() + LATE
+    busy = 1.0
+    while busy > IDLE and time.monotonic() < deadline:
+        before = sum(map(kit.cpu, pids))
+        time.sleep(PAUSE)
+        busy = (sum(map(kit.cpu, pids)) - before) / PAUSE
 
 
 def key_of(one: Place) -> str:

@@ -12,10 +12,11 @@ import statistics
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 from homi.links.identity import Identity
 from tests.bench import kit
-from tests.bench.pair import key_of
+from tests.bench.pair import key_of, rest
 from tests.bench.report import Figure, Goal, progress
 from tests.bench.setup import HELLO, PATIENCE, SENDER, Machine, Setup, request
 from tests.bench.turns import Wire
@@ -25,9 +26,17 @@ from tests.standin.place import until
 GROUP = "links, twenty of one daemon"
 FAR = Path(__file__).with_name("far.py")
 GOOD = 17
+MORE = 3  # times a usual drain: half a second of it would measure the machine
 CALM = ["good"] * GOOD + ["idle"] * 3
 TROUBLED = ["good"] * GOOD + ["dead", "refusing", "slow"]
 LATE = 150.0  # s
+
+
+class Got(NamedTuple):
+    """What the good ones got."""
+
+    rate: float  # messages a second, from the first to the last
+    cpu: float  # us of laptop's daemon for each: steady where the rate is not
 
 
 def measure(setup: Setup) -> list[Figure]:
@@ -36,21 +45,26 @@ def measure(setup: Setup) -> list[Figure]:
     for number in range(setup.runs):
         progress(f"twenty links, round {number + 1} of {setup.runs}")
         rounds.append(_round(setup))
-    calm = statistics.median(one for one, _ in rounds)
-    troubled = statistics.median(other for _, other in rounds)
+    calm, troubled = (_middle(list(side)) for side in zip(*rounds, strict=True))
     return [
         Figure(
             GROUP,
             "seventeen beside a dead, a refusing and a slow one",
-            statistics.median(other / one for one, other in rounds),
+            statistics.median(other.rate / one.rate for one, other in rounds),
             Goal(0.9),
-            f"{troubled:,.0f}/s : {calm:,.0f}/s without those",
+            f"{troubled.rate:,.0f}/s : {calm.rate:,.0f}/s without those; us of the"
+            f" daemon a message: {troubled.cpu:.1f} : {calm.cpu:.1f}",
         )
     ]
 
 
-def _round(setup: Setup) -> tuple[float, float]:
-    """The rate of the seventeen, calm and troubled."""
+def _middle(side: list[Got]) -> Got:
+    """The medians."""
+    return Got(*(statistics.median(column) for column in zip(*side, strict=True)))
+
+
+def _round(setup: Setup) -> tuple[Got, Got]:
+    """What the seventeen got, calm and troubled."""
     keys = setup.folder / "far"
     with Machine('device = "laptop"\n', device="laptop") as place:
         journals.write_names(place.state, [SENDER])
@@ -78,16 +92,17 @@ def _acquaint(place: Machine, keys: Path) -> None:
 
 def _rate(
     setup: Setup, place: Machine, keys: Path, kinds: list[str], filled: int
-) -> float:
-    """Fill the queues of the first devices, then let all come: what the good ones get
-    a second, from the first of it to the last."""
+) -> Got:
+    """Fill the queues of the first devices, then let all come."""
     asked, hello = setup.folder / "twenty.req", setup.folder / "twenty.hello"
     asked.write_bytes(request("ada@d%%%%"))
     hello.write_bytes(HELLO)
-    each = max(1, setup.sizes.drained // GOOD)
+    each = max(1, MORE * setup.sizes.drained // GOOD)
     load = ("-c", "1", "-w", "256", "-k", str(filled), "-n", str(each * filled))
     fill = ("-H", str(hello), "-d", "120", *load)
     kit.load(setup.tools, place.pid, str(place.socket), asked, *fill)
+    rest(place.pid)  # an empty ring for both: a full one is no other link's doing
+    before = kit.cpu(place.pid)
     argv = [sys.executable, str(FAR), str(place.socket), str(keys)]
     argv += [",".join(kinds), str(each * GOOD)]
     done = subprocess.run(
@@ -95,7 +110,8 @@ def _rate(
     )
     if done.returncode:
         raise RuntimeError(f"far.py: {done.stderr[-400:]}")
-    return each * GOOD / float(done.stdout)
+    spent = kit.cpu(place.pid) - before
+    return Got(each * GOOD / float(done.stdout), spent * 1e6 / (each * GOOD))
 
 
 def _up(place: Machine) -> int:
