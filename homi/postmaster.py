@@ -31,6 +31,7 @@ from homi.hops import is_loop, onward
 from homi.names import Names
 from homi.owners import Owners
 from homi.replies import Replies, Told
+from homi.rerouting import Rerouting
 from homi.returns import Returns
 from homi.room import Room
 from homi.routing import Place, resolve
@@ -122,7 +123,10 @@ class Postmaster:
         self.on_reply = self._replies.on_reply
         back = Returns(store, names, self._facts, clock, self._write)
         self._on_bounced = back.on_bounced
-        self.tell, self.remind, self.bounce = back.tell, back.remind, back.bounce
+        self.tell, self.remind = back.tell, back.remind
+        self.bounce, self.give_back = back.bounce, back.give_back
+        ways = (store, self._facts, clock, self._room, self._hint)
+        self.reroute = Rerouting(*ways).reroute
 
     def subscribe(self, hint: Callable[[Name, Item], None]) -> None:
         """Call hint with each newly stored envelope; losing a call costs time only."""
@@ -306,12 +310,16 @@ class Postmaster:
     def _arrived(self, mail: Mail) -> None:
         """Hint of new mail; a reply also answers what it replies to."""
         if mail.item is not None:
-            for hint in self._hints:
-                hint(mail.place, mail.item)
+            self._hint(mail.place, mail.item)
         if mail.via.was is not None:
             return  # what is imported answers nothing: it is history
         if mail.head.reply_to is not None:
             self._replies.came(mail)
+
+    def _hint(self, place: Name, item: Item) -> None:
+        """Tell whoever delivers it that it is there."""
+        for hint in self._hints:
+            hint(place, item)
 
 
 def _told(done: Callable[[bool], None], result: Result) -> None:

@@ -157,6 +157,7 @@ class OrderRow(msgspec.Struct, frozen=True, omit_defaults=True):
     code: str = ""  # of homi.errors
     error: str = ""
     hint: str = ""
+    to: str = ""  # where it waits now, if it was moved
 
 
 class Ordered(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -33,6 +33,8 @@ class Deed(StrEnum):
     RELEASE = "release"
     FLUSH = "flush"
     REQUEUE = "requeue"
+    REROUTE = "reroute"
+    BOUNCE = "bounce"
     DROP = "drop"
 
 
@@ -185,12 +187,14 @@ class Queue(Request, frozen=True, tag="queue"):
 class Order(Request, frozen=True, tag="order"):
     """Change what becomes of pending envelopes, durably; answered one by one.
 
-    Without letters a flush means all of name, or all there is.
+    Without letters a flush means all of name, or all there is.  to: the device that
+    a reroute lets mail wait for.
     """
 
     do: Deed
     letters: list[Letter] = []
     name: str | None = None
+    to: str | None = None
 
 
 class Quarantine(Request, frozen=True, tag="quarantine"):

@@ -97,8 +97,15 @@ class Returns:
 
             self._store.record(place, line, recorded)
 
+        self.give_back(place, item, text, end)
+
+    def give_back(
+        self, place: Name, item: Item, text: str, done: Callable[[bool], None]
+    ) -> None:
+        """Tell its sender that it comes to nothing; done tells whether its end may be
+        recorded now.  Of what nobody wrote nobody is told."""
         if item.kind not in AGENT_KINDS:
-            end(True)
+            done(True)
             return
         to = self._reachable(item.address)
         words = f"Your message {item.id} to {item.to} was not delivered: {text}."
@@ -106,9 +113,9 @@ class Returns:
 
         def first(told: bool) -> None:
             if told or to == POSTMASTER:
-                end(told)
+                done(told)
             else:
-                self._write(head, POSTMASTER, end)  # the sender's mailbox is full
+                self._write(head, POSTMASTER, done)  # the sender's mailbox is full
 
         self._write(head, to, first)
 

@@ -212,7 +212,7 @@ def _done(done: Done, *, as_json: bool) -> None:
     output.line(done.text)
     if done.pending:
         what = "message stays" if done.pending == 1 else "messages stay"
-        output.note(f"{done.pending} {what} in the queue")
+        output.note(f"{done.pending} {what} in the queue (homi queue reroute, bounce)")
 
 
 def _unknown(peering: Peering) -> LinkRow:

@@ -1,4 +1,4 @@
-"""`queue hold`, `release`, `flush`, `requeue`, `drop`: orders.  homi-queue(1).
+"""`queue hold`, `release`, `flush`, `requeue`, `reroute` and so on.  homi-queue(1).
 
 Owns which messages are meant and the telling of each outcome; the daemon decides.
 """
@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 
 import click
+from msgspec.structs import replace
 
 from homi import paths
 from homi.address import Address, Device, Name, parse_address
@@ -18,6 +19,7 @@ from homi.cli.mail import Mail
 from homi.cli.rows import pending
 from homi.connection import Connection
 from homi.dial import Absent
+from homi.envelope import FINISHED
 from homi.errors import HomiError, NoInput, Usage, ambiguous
 from homi.ids import is_id
 from homi.mail import Message, starts
@@ -32,6 +34,8 @@ DONE = {
     Deed.RELEASE: "released",
     Deed.FLUSH: "flushed",
     Deed.REQUEUE: "requeued",
+    Deed.REROUTE: "rerouted",
+    Deed.BOUNCE: "bounced",
     Deed.DROP: "dropped",
 }
 NOT = {  # what an order did not have to do
@@ -39,9 +43,13 @@ NOT = {  # what an order did not have to do
     Deed.RELEASE: "not held by a person",
     Deed.FLUSH: "not waiting for a time",
     Deed.REQUEUE: "given to no session yet",
+    Deed.REROUTE: "waits for that device already",
+    Deed.BOUNCE: "bounced already",
     Deed.DROP: "dropped already",
 }
-
+# Of these the words say already how it is.
+SAID = frozenset({Deed.HOLD, Deed.BOUNCE, Deed.DROP})
+FOR_EVER = frozenset({Deed.BOUNCE, Deed.DROP})
 
 HELP = {
     Deed.HOLD: """Let pending messages go out to nobody until they are released.
@@ -66,6 +74,18 @@ HELP = {
 
     \b
       $ homi queue requeue 7c10
+    """,
+    Deed.REROUTE: """Let what waits for one device wait for another.
+
+    \b
+      $ homi queue reroute --to hub --name @mini    # all that mini has pending
+      $ homi queue reroute --to hub 7c10
+    """,
+    Deed.BOUNCE: """Send pending messages back: each ends, its sender is told.
+
+    \b
+      $ homi queue bounce 7c10
+      $ homi queue bounce --name @mini --yes        # all for mini, unasked
     """,
     Deed.DROP: """Throw pending messages away, for ever.
 
@@ -99,25 +119,31 @@ def _verb(do: Deed) -> click.Command:
         *,
         as_json: bool,
         yes: bool = True,
+        device: str | None = None,
     ) -> int:
-        return _order(do, home, messages, name, sender, as_json=as_json, yes=yes)
+        order = Order(do=do, name=name, to=device)
+        return _order(order, home, messages, sender, as_json=as_json, yes=yes)
 
-    if do is Deed.DROP:
+    if do is Deed.REROUTE:
+        click.option(
+            "--to", "device", metavar="DEVICE", required=True, help="Where it goes now."
+        )(command)
+    if do in FOR_EVER:
         click.option("--yes", is_flag=True, help="Do not ask.")(command)
     return command
 
 
 def _order(
-    do: Deed,
+    order: Order,
     home: str,
     messages: tuple[str, ...],
-    name: str | None,
     sender: str | None,
     *,
     as_json: bool,
     yes: bool,
 ) -> int:
     """Find what is meant, have it done, tell of each; the worst status."""
+    do, name = order.do, order.name
     if not messages and name is None and sender is None and do is not Deed.FLUSH:
         raise Usage(f"which messages? {do} needs an ID", hint=f"homi queue {do} --help")
     mail = Mail(paths.state_root(home))
@@ -126,32 +152,43 @@ def _order(
         raise Absent("no daemon runs to decide it", hint="homi start")
     place = None if name is None else mail.place(name)
     if do is Deed.FLUSH and not messages and sender is None:
-        rows = client.call(Order(i=1, do=do, name=place), Ordered).rows
+        rows = client.call(replace(order, i=1, name=place), Ordered).rows
         failed: list[OrderRow] = []
     else:
-        letters, failed = _meant(mail, messages, place, sender)
+        away = do is Deed.REROUTE
+        letters, failed = _meant(mail, messages, place, sender, away=away)
         if not messages and not yes and len(letters) > 1:
-            sure(f"{len(letters)} messages")
-        rows = _ordered(client, do, letters)
+            back = ("send back", "sent back") if do is Deed.BOUNCE else ()
+            sure(f"{len(letters)} messages", *back)
+        rows = _ordered(client, order, letters)
     if not rows and not failed and not as_json:
         output.note("nothing there that it would change")
     return _tell(do, failed + rows, as_json=as_json)
 
 
-def _ordered(client: Connection, do: Deed, letters: Sequence[Letter]) -> list[OrderRow]:
+def _ordered(
+    client: Connection, order: Order, letters: Sequence[Letter]
+) -> list[OrderRow]:
     """The daemon's rows on these letters."""
     rows: list[OrderRow] = []
     for at in range(0, len(letters), AT_ONCE):
         some = list(letters[at : at + AT_ONCE])
-        rows += client.call(Order(i=1, do=do, letters=some), Ordered).rows
+        asked = replace(order, i=1, name=None, letters=some)
+        rows += client.call(asked, Ordered).rows
     return rows
 
 
 def _meant(
-    mail: Mail, messages: tuple[str, ...], place: Name | None, sender: str | None
+    mail: Mail,
+    messages: tuple[str, ...],
+    place: Name | None,
+    sender: str | None,
+    *,
+    away: bool,
 ) -> tuple[list[Letter], list[OrderRow]]:
-    """The letters that ids and options mean, and a row for each id that is none."""
-    rows = _all_pending(mail, messages, place)
+    """The letters that ids and options mean, and a row for each id that is none.
+    away: options mean out queues only."""
+    rows = _all_pending(mail, messages, place, away=away)
     if sender is not None:
         wanted = parse_address(sender)
         rows = [row for row in rows if _from(row) == wanted]
@@ -170,14 +207,14 @@ def _meant(
 
 
 def _all_pending(
-    mail: Mail, messages: tuple[str, ...], place: Name | None
+    mail: Mail, messages: tuple[str, ...], place: Name | None, *, away: bool
 ) -> list[Message]:
     """What is pending there; of out queues, which may be long, what ids mean."""
     if place is not None:
         return pending(mail, [place])
     queues = mail.queues()
     if not messages:
-        return pending(mail, [*mail.mailboxes(), *queues])
+        return pending(mail, queues if away else [*mail.mailboxes(), *queues])
     return pending(mail, mail.mailboxes())
 
 
@@ -211,7 +248,9 @@ def _found(
     letters = mail.need(given, None) if place is None else mail.find(given, [place])
     if not letters and place is not None:
         raise NoInput(f"no message {given} in {titled(place)}")
-    return [Letter(each.name, each.id) for each in letters]
+    # One that was rerouted is in two queues, and waits in one of them.
+    waits = [each for each in letters if each.rung not in FINISHED]
+    return [Letter(each.name, each.id) for each in waits or letters]
 
 
 def _tell(do: Deed, rows: list[OrderRow], *, as_json: bool) -> int:
@@ -240,7 +279,8 @@ def _line(do: Deed, row: OrderRow) -> str:
     if not row.already:
         # What a session was given it may have read, whatever becomes of it here.
         given = f" (pid {row.given} was given it)" if row.given else ""
-        return f"{DONE[do]} {row.id} in {row.name}{given}"
+        to = f" to {row.to}" if row.to else ""
+        return f"{DONE[do]} {row.id} in {row.name}{to}{given}"
     why = f" ({row.reason})" if row.reason else ""
-    state = "" if do in (Deed.HOLD, Deed.DROP) else f", it is {row.rung}{why}"
+    state = "" if do in SAID else f", it is {row.rung}{why}"
     return f"{row.id} in {row.name}: {NOT[do]}{state}"

@@ -7,7 +7,7 @@ from homi.address import Device
 from homi.cli import far, options, output
 from homi.cli.mail import Mail
 from homi.cli.rows import shown_ids
-from homi.envelope import LedgerLine, MessageId
+from homi.envelope import LedgerLine, MessageId, Rung
 from homi.errors import NoInput
 from homi.far import Step, Steps
 from homi.mail import Line, Start, life, spooled_start, starts
@@ -36,7 +36,8 @@ def trace(home: str, /, message: str, *, as_json: bool) -> None:
     sent: dict[tuple[Device, MessageId], str] = {}  # where else, and when heard of
     for entry in mail.find(message):
         lives += [(entry.name, line) for line in life(mail, entry)]
-        if (device := device_of(entry.name)) is not None:
+        device = device_of(entry.name)
+        if device is not None and entry.rung is not Rung.MOVED:
             sent[device, entry.id] = entry.changed
     if not lives:
         raise NoInput(

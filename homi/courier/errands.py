@@ -4,16 +4,18 @@ Owns the orders that wait and what of them the next hand-over must know.  A drai
 runs it, so that nothing else moves an envelope meanwhile but the end of it.
 """
 
+import asyncio
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 
 from homi.courier.hands import Hands
-from homi.courier.ledger import Ledger
+from homi.courier.ledger import RECORD_LIMIT, Ledger
 from homi.courier.moves import Move
 from homi.courier.offering import Offering
 from homi.courier.orders import Job, Verdict, finished, of_order
 from homi.courier.rules import Where, in_hands, process_of
-from homi.envelope import MessageId, Rung
+from homi.envelope import FINISHED, MessageId
 from homi.errors import Bug, HomiError, StorageFailed
 from homi.requests import Deed
 from homi.sessions import Session
@@ -65,13 +67,34 @@ class Errands:
         """Judge each letter, record all that changes at once, then tell."""
         judged = [self._judge(job, seq, message, owner) for seq, message in job.letters]
         changes = [(one[0], one[1]) for one in judged if not isinstance(one, Verdict)]
-        kept = iter(await self._ledger.record_all(self._box.name, changes))
+        if job.first is not None:
+            told = await self._tell(job.first, [item for item, _ in changes])
+            changes = [one for one in changes if one[0].seq in told]
+        written = await self._ledger.record_all(self._box.name, changes)
+        kept = {
+            item.seq: done for (item, _), done in zip(changes, written, strict=True)
+        }
         if job.do is Deed.FLUSH and owner is not None:
             self._offering.revive(process_of(owner.ref))
         return [
-            one if isinstance(one, Verdict) else self._done(job, *one, kept=next(kept))
+            one
+            if isinstance(one, Verdict)
+            else self._done(job, *one, kept=kept.get(one[0].seq, False))
             for one in judged
         ]
+
+    async def _tell(
+        self, first: Callable[[Item, Callable[[bool], None]], None], items: list[Item]
+    ) -> set[int]:
+        """Have the sender of each told that it ends; the seqs of those that may."""
+        loop = asyncio.get_running_loop()
+        waits: dict[int, asyncio.Future[bool]] = {}
+        for item in items:
+            told = waits[item.seq] = loop.create_future()
+            first(item, partial(_settle, told))
+        if waits:
+            await asyncio.wait(waits.values(), timeout=RECORD_LIMIT)
+        return {seq for seq, told in waits.items() if told.done() and told.result()}
 
     def _judge(
         self, job: Job, seq: int, message: MessageId, owner: Session | None
@@ -94,9 +117,9 @@ class Errands:
         if not kept:
             return Verdict(error=StorageFailed("not known to be recorded; try again"))
         rung = self._box.rung_of(item.id)
-        if move.rung is Rung.DROPPED:
+        if move.rung in FINISHED:
             self._forget(item.seq, item.id)
-            stands = rung is Rung.DROPPED
+            stands = rung is move.rung
         else:
             stands = self._box.pending.get(item.seq) is item
         if not stands:
@@ -114,3 +137,9 @@ class Errands:
             return 0
         gone = self._hands.where(item.session, owner) is Where.GONE
         return 0 if gone else item.session.pid
+
+
+def _settle(told: "asyncio.Future[bool]", kept: bool) -> None:
+    """Nobody may wait any more."""
+    if not told.done():
+        told.set_result(kept)

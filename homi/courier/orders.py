@@ -10,6 +10,7 @@ from typing import assert_never
 
 import msgspec
 
+from homi.address import Device
 from homi.courier.moves import Move
 from homi.courier.rules import in_hands
 from homi.envelope import MessageId, Reason, Rung
@@ -17,6 +18,12 @@ from homi.errors import HomiError, NoInput, NotReached
 from homi.requests import Deed
 from homi.store.mailbox import Item
 
+# What an order leaves a letter as that it ends.
+ENDS = {
+    Deed.DROP: Rung.DROPPED,
+    Deed.BOUNCE: Rung.BOUNCED,
+    Deed.REROUTE: Rung.MOVED,
+}
 # Of a letter that waits for one of these no time or stubbornness stands in the way.
 _NOT_WAITING = frozenset({Reason.NO_OWNER, Reason.HOST_HELD})
 
@@ -29,6 +36,7 @@ class Verdict(msgspec.Struct, frozen=True):
     already: bool = False
     given: int = 0  # pid of the session that has it
     error: HomiError | None = None
+    to: str = ""  # where it waits now, if it was moved
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +47,10 @@ class Job:
     letters: list[tuple[int, MessageId]]  # seq and id
     by: str
     done: Callable[[list[Verdict]], None]
+    # Tells the sender of what an order ends, before that is recorded; then whether
+    # it may be.
+    first: Callable[[Item, Callable[[bool], None]], None] | None = None
+    device: Device | None = None  # that a reroute lets mail wait for
 
     def refuse(self, error: HomiError) -> None:
         """None of it was carried out."""
@@ -61,8 +73,10 @@ def of_order(do: Deed, item: Item, by: str, *, given: bool) -> Move | HomiError 
             return Move(rung=Rung.STORED, by=by) if waits(item) else None
         case Deed.REQUEUE:
             return _again(item, by)
-        case Deed.DROP:
-            return Move(rung=Rung.DROPPED, by=by)
+        case Deed.BOUNCE:
+            return _back(item, by, given=given)
+        case Deed.REROUTE | Deed.DROP:
+            return Move(rung=ENDS[do], by=by)
         case _:
             assert_never(do)
 
@@ -75,7 +89,7 @@ def waits(item: Item) -> bool:
 
 def finished(do: Deed, message: MessageId, rung: Rung | None) -> Verdict:
     """The verdict on an envelope that is not pending any more."""
-    if do is Deed.DROP and rung is Rung.DROPPED:
+    if rung is not None and ENDS.get(do) is rung:
         return Verdict(rung=rung, already=True)
     if rung is None:
         return Verdict(error=NoInput("not pending", hint=f"homi trace {message}"))
@@ -100,6 +114,17 @@ def _held(item: Item, by: str, *, given: bool) -> Move | HomiError | None:
         )
     # It was with a session that is gone: that must not be forgotten meanwhile.
     return Move(rung=Rung.PARKED, reason=Reason.OPERATOR, by=by, repeat=in_hands(item))
+
+
+def _back(item: Item, by: str, *, given: bool) -> Move | HomiError:
+    """Ended, its sender told; not while a session has it, which may yet act on it."""
+    if given:
+        pid = item.session.pid if item.session else 0
+        return NotReached(
+            f"cannot be sent back: the session {pid} was given it",
+            hint="homi queue drop ends it all the same",
+        )
+    return Move(rung=Rung.BOUNCED, reason=Reason.OPERATOR, by=by)
 
 
 def _again(item: Item, by: str) -> Move | HomiError | None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from homi.address import Name
+from homi.address import OWNER, Address, Device, Name, parse_name
 from homi.clock import Clock
 from homi.courier.orders import Job, Verdict
 from homi.doors.answers import Doer, Reply
@@ -19,9 +19,15 @@ from homi.envelope import MessageId
 from homi.errors import HomiError, NoInput, NotAllowed, Usage
 from homi.reports import Ordered, OrderRow
 from homi.requests import CallerClass, Deed, Letter, Order, Request
+from homi.routing import elsewhere
+from homi.store.mailbox import Item
 from homi.store.places import device_of, titled
 
 Chosen = dict[Name, list[tuple[int, MessageId]]]
+
+# What the sender of mail for another device may order of it, also a session: none of
+# it lets go what a person held.
+OF_SENDER = frozenset({Deed.REROUTE, Deed.BOUNCE, Deed.DROP})
 
 
 class Queueing:
@@ -41,6 +47,7 @@ class Queueing:
     def _order(self, request: Order, reply: Reply) -> None:
         """Judge the rights first, then let each name's drain carry it out."""
         rows: list[OrderRow] = []
+        device = self._device(request)
         if request.letters:
             chosen = self._by_id(request, rows)
         elif request.do is Deed.FLUSH:
@@ -53,7 +60,8 @@ class Queueing:
         whole = _Whole(len(chosen), rows, lambda done: reply(i, Ordered(rows=done)))
         for name, letters in chosen.items():
             told = whole.part(name, letters, sparse=sparse)
-            job = Job(request.do, letters, self._rights.who(), told)
+            first = self._back(name) if request.do is Deed.BOUNCE else None
+            job = Job(request.do, letters, self._rights.who(), told, first, device)
             if device_of(name) is None:
                 self._office.order(name, job)
             else:
@@ -65,7 +73,8 @@ class Queueing:
         for letter in request.letters:
             try:
                 name = self._rights.kept(letter.name)
-                self._may(name, request.do)
+                if not self._is_sender(name, letter, request.do):
+                    self._may(name, request.do)
                 found = self._find(name, letter)
             except HomiError as error:
                 rows.append(_row(letter.name, letter.id, Verdict(error=error)))
@@ -105,6 +114,41 @@ class Queueing:
             )
         return found
 
+    def _device(self, request: Order) -> Device | None:
+        """Where a reroute leads, which may be this device; 64 and 68."""
+        if (request.do is Deed.REROUTE) != (request.to is not None):
+            raise Usage(
+                "to which device?" if request.to is None else "only reroute has a to",
+                hint="homi queue reroute --to DEVICE ID",
+            )
+        if request.to is None:
+            return None
+        device = Device(parse_name(request.to))
+        return elsewhere(Address(OWNER, device), self._office.facts) or (
+            self._office.device
+        )
+
+    def _back(self, place: Name) -> Callable[[Item, Callable[[bool], None]], None]:
+        """What tells a sender that its mail in that place is sent back."""
+        caller = self._rights.caller
+        text = f"{caller.name or f'a {caller.caller}'} sent it back"
+
+        def first(item: Item, done: Callable[[bool], None]) -> None:
+            self._office.postmaster.give_back(place, item, text, done)
+
+        return first
+
+    def _is_sender(self, name: Name, letter: Letter, do: Deed) -> bool:
+        """Whether the calling session wrote that mail, which waits for a device, and
+        may take it back therefore."""
+        if do not in OF_SENDER or device_of(name) is None:
+            return False
+        items = self._office.store.mailbox(name).find_all(letter.id)
+        return bool(items) and all(
+            item.device is None and self._rights.owns(Name(item.from_))
+            for item in items
+        )
+
     def _may(self, name: Name, do: Deed) -> None:
         """77 where this caller may not order that there."""
         if (refusal := self._refusal(name, do)) is not None:
@@ -112,6 +156,11 @@ class Queueing:
 
     def _refusal(self, name: Name, do: Deed) -> HomiError | None:
         """Why this caller may not order that for the mail of name; None: it may."""
+        if do is Deed.REROUTE and device_of(name) is None:
+            return Usage(
+                "only what waits for another device is rerouted",
+                hint=f"homi alias add {name} ADDR leads a name elsewhere",
+            )
         if do is Deed.DROP and self._rights.caller.caller is CallerClass.SERVICE:
             return NotAllowed(
                 "to throw away another's mail needs a person at a terminal"
@@ -156,6 +205,7 @@ def _row(name: str, message: str, verdict: Verdict) -> OrderRow:
         reason=verdict.reason or "",
         already=verdict.already,
         given=verdict.given,
+        to=verdict.to,
     )
     if (error := verdict.error) is None:
         return row

@@ -112,16 +112,18 @@ class Item:
         self.offset = offset
         self.length = length  # of its line, line feed included
         self.id = head.id
-        self.from_ = head.from_
+        # A thousand letters of one sender keep its name once.
+        self.from_ = intern(head.from_)
         self.kind: Kind = head.kind
         self.reply_to = head.reply_to
         self.ttl_s = head.ttl_s  # seconds from at; None: it keeps
-        self.device = via.device
+        self.device = via.device if via.device is None else intern(via.device)
         # The linked device it came by, which may not be its sender's own.
         self.link: Device | None = None
         if via.door == "link":
             self.link = Device(via.relay or via.device or "")
-        self.sender = f"{via.device or ''}/{head.from_}"  # the lane, with the mailbox
+        # The lane, with the mailbox.
+        self.sender = intern(f"{via.device or ''}/{head.from_}")
         self.via_repeat = via.repeat  # the sender may have sent it twice
         self.at = at  # RFC 3339
         self.to = to  # its mailbox; in an out queue the whole address

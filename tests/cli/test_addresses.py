@@ -42,7 +42,17 @@ CHANGING = (
 )
 # They make names or end them, end mail, or take a name that need not exist, or one of
 # a device: their own tests have them.
-APART = {"claim", "release", "queue drop", "alias add", "whois", "pair", "bundle write"}
+APART = {
+    "claim",
+    "release",
+    "queue drop",
+    "queue bounce",
+    "queue reroute",
+    "alias add",
+    "whois",
+    "pair",
+    "bundle write",
+}
 
 SAME = ("ada", "ADA", "ada@self", "ada@here", "Ada@HERE")
 OTHER = (

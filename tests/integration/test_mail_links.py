@@ -1,10 +1,11 @@
 """Mail between two real daemons over a real sshd."""
 
+import json
 from collections.abc import Iterator
 
 import pytest
 
-from tests.integration.linked import Pair
+from tests.integration.linked import Pair, key_of
 from tests.standin import sshd
 from tests.standin.place import Place, until
 
@@ -39,11 +40,36 @@ def test_mail_waits_for_a_link_and_arrives_in_order_when_it_heals(pair: Pair) ->
     pair.is_(pair.laptop, "mini", "unreachable")
     sent = [pair.laptop.send("ada@mini", f"number {n}", sender="bob") for n in range(5)]
     assert pair.row(pair.laptop, "mini")["pending"] == 5
+    rows = [json.loads(line) for line in pair.laptop.ok("queue", "--json").splitlines()]
+    assert [row["id"] for row in rows] == sent
+    assert {row["reason"] for row in rows} == {"link-down"}
     pair.mini.start()
     pair.laptop.ok("link", "resume", "mini")
     pair.mini.stored("ada", "number 4")
     assert [line["msg"]["id"] for line in pair.mini.lines("ada")] == sent
     _emptied(pair, pair.laptop, "mini")
+    assert pair.laptop.ok("queue", "--json") == ""
+
+
+def test_mail_for_a_device_that_is_gone_is_rerouted_and_answered(pair: Pair) -> None:
+    """In order, and as if it had been written to the other device."""
+    pair.laptop.ok("link", "add", "gone", "--key", key_of(pair.mini))
+    sent = [pair.laptop.send("ada@gone", f"number {n}", sender="bob") for n in range(3)]
+    pair.laptop.ok("link", "rm", "gone")
+    pair.both_up()
+    pair.laptop.ok("queue", "reroute", "--to", "mini", "--name", "@gone")
+    pair.mini.stored("ada", "number 2")
+    assert [line["msg"]["id"] for line in pair.mini.lines("ada")] == sent
+    _emptied(pair, pair.laptop, "mini")
+    pair.mini.ok("send", "--from", "ada", "--reply-to", sent[0], "bob@laptop", "yes")
+    pair.laptop.stored("bob", "yes")
+    ledger = pair.laptop.state / "out" / "mini" / "ledger.jsonl"
+
+    def answered() -> bool:
+        lines = pair.laptop.journal(ledger)
+        return (sent[0], "answered") in {(one["id"], one["rung"]) for one in lines}
+
+    until(answered, "the first is answered")
 
 
 def test_cuts_and_deaths_lose_nothing_and_repeat_nothing(pair: Pair) -> None:

@@ -8,7 +8,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from homi.address import Name
+from homi.address import Device, Name
 from homi.envelope import (
     Envelope,
     Kind,
@@ -26,6 +26,7 @@ from homi.envelope import (
 from homi.store.disk import RealDisk
 from homi.store.lines import split
 from homi.store.loading import load
+from homi.store.places import folder_of, inbox_of, ledger_of, queue_of
 from homi.store.reading import iter_inbox, iter_ledger
 from homi.store.state import StateFile
 from tests.unit.store.lines_kit import envelope, ledger, line
@@ -144,39 +145,48 @@ flips = st.lists(
 )
 
 
-def mailbox(root: Path, inbox: bytes, lines: bytes) -> Path:
-    folder = root / "mail" / "ada"
+# A mailbox, and an out queue: the same two kinds of file.
+places = st.sampled_from([Name("ada"), queue_of(Device("lab"))])
+
+
+def written(root: Path, place: Name, inbox: bytes, lines: bytes) -> Path:
+    folder = root / folder_of(place)
     folder.mkdir(parents=True)
-    (folder / "inbox.jsonl").write_bytes(inbox)
-    (folder / "ledger.jsonl").write_bytes(lines)
+    (root / inbox_of(place)).write_bytes(inbox)
+    (root / ledger_of(place)).write_bytes(lines)
     return folder
 
 
-@given(st.integers(0, 3000), st.integers(0, 900))
-def test_truncation_costs_the_cut_line_and_no_other(keep: int, keep_n: int) -> None:
+@given(places, st.integers(0, 3000), st.integers(0, 900))
+def test_truncation_costs_the_cut_line_and_no_other(
+    place: Name, keep: int, keep_n: int
+) -> None:
     """Every whole line is mail; the stump is none; nothing raises."""
     data, lines = b"".join(INBOX)[:keep], b"".join(LEDGER)[:keep_n]
     with TemporaryDirectory() as folder:
-        mailbox(Path(folder), data, lines)
-        loaded = load(folder, Name("ada"))
+        written(Path(folder), place, data, lines)
+        loaded = load(folder, place)
     whole = data.count(b"\n")
     assert len(loaded.keys) == whole
     finished = {1} if lines.count(b"\n") == len(LEDGER) else set()
     assert set(loaded.mailbox.pending) == set(range(1, whole + 1)) - finished
 
 
-@given(flips, flips)
+@given(places, flips, flips)
 def test_flipped_bits_cost_no_intact_line(
-    inbox_flips: list[tuple[int, int]], ledger_flips: list[tuple[int, int]]
+    place: Name,
+    inbox_flips: list[tuple[int, int]],
+    ledger_flips: list[tuple[int, int]],
 ) -> None:
     """Nothing raises; what was not touched is read as it was."""
     data, lines = _flip(INBOX, inbox_flips), _flip(LEDGER, ledger_flips)
     with TemporaryDirectory() as name:
-        folder = mailbox(Path(name), data, lines)
-        load(name, Name("ada"))
-        envelopes = [encode(one) for _, one in iter_inbox(folder / "inbox.jsonl")]
-        entries = [encode(one) for _, one in iter_ledger(folder / "ledger.jsonl")]
-        assert (folder / "inbox.jsonl").read_bytes() == data
+        written(Path(name), place, data, lines)
+        load(name, place)
+        inbox, ledger = Path(name) / inbox_of(place), Path(name) / ledger_of(place)
+        envelopes = [encode(one) for _, one in iter_inbox(inbox)]
+        entries = [encode(one) for _, one in iter_ledger(ledger)]
+        assert inbox.read_bytes() == data
     for intact in _intact(INBOX, data):
         assert encode(decode_envelope(intact)) in envelopes
     for intact in _intact(LEDGER, lines):

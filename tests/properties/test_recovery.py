@@ -55,28 +55,29 @@ def damaged(data: bytes, harm: list[Damage]) -> bytes:
     return bytes(changed)
 
 
+places = st.sampled_from(["ada", "@lab"])  # a mailbox, an out queue
 texts = st.lists(st.text(max_size=40), min_size=1, max_size=12)
 
 
 @settings(max_examples=150, deadline=None)
-@given(texts, damages, st.integers(1, 12))
+@given(places, texts, damages, st.integers(1, 12))
 def test_every_line_of_the_ring_stands_once_whatever_befell_the_inbox(
-    bodies: list[str], harm: list[Damage], size: int
+    place: str, bodies: list[str], harm: list[Damage], size: int
 ) -> None:
     """The ring is the truth until a checkpoint; other journals are not touched."""
     with folder() as root:
         core = Core(root)
-        mails = [mail("ada", text) for text in bodies]
+        mails = [mail(place, text) for text in bodies]
         for at in range(0, len(mails), size):
             core.commit(*mails[at : at + size])
         others = [mail("bob", text) for text in bodies]
         core.commit(*others)
         core.close()
-        path = inbox_path(root)
+        path = inbox_path(root, place)
         path.write_bytes(damaged(path.read_bytes(), harm))
         bob = inbox_path(root, "bob").read_bytes()
         Core(root).close()
-        assert ids(root) == [m.id for m in mails]
+        assert ids(root, place) == [m.id for m in mails]
         assert inbox_path(root, "bob").read_bytes() == bob
         # Junk that spoilt no line of ours stays where it is, and is no mail.
         found = [one for _, one in iter_inbox(path) if isinstance(one, Envelope)]
@@ -87,24 +88,24 @@ def test_every_line_of_the_ring_stands_once_whatever_befell_the_inbox(
 
 
 @settings(max_examples=100, deadline=None)
-@given(texts, texts, damages)
+@given(places, texts, texts, damages)
 def test_start_over_a_damaged_old_inbox_keeps_every_readable_line(
-    old: list[str], new: list[str], harm: list[Damage]
+    place: str, old: list[str], new: list[str], harm: list[Damage]
 ) -> None:
     """What the ring does not hold is never removed while it can be read, unless it
     stands behind a line that has to be written again; then it is in quarantine."""
     with folder() as root:
         core = Core(root)
-        core.commit(*(mail("ada", text) for text in old))
+        core.commit(*(mail(place, text) for text in old))
         core.checkpoint()
-        fresh = [mail("ada", text) for text in new]
+        fresh = [mail(place, text) for text in new]
         core.commit(*fresh)
         core.close()
-        path = inbox_path(root)
+        path = inbox_path(root, place)
         path.write_bytes(damaged(path.read_bytes(), harm))
-        readable = set(ids(root))
+        readable = set(ids(root, place))
         core = Core(root)
-        found = ids(root)
+        found = ids(root, place)
         core.close()
         aside = b"".join(p.read_bytes() for p in root.glob("quarantine/*"))
         assert {m.id for m in fresh} <= set(found)

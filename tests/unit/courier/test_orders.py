@@ -1,6 +1,7 @@
 """Orders for pending mail: at every moment of a hand-over, and after it."""
 
 import asyncio
+from collections.abc import Callable
 
 import pytest
 
@@ -27,6 +28,20 @@ def ask(world: World, do: Deed, *items: Item) -> "asyncio.Future[list[Verdict]]"
     letters = [(item.seq, item.id) for item in items]
     world.courier.order(ADA, Job(do, letters, "owner pid 7", told.set_result))
     return told
+
+
+async def bounced(
+    world: World,
+    first: Callable[[Item, Callable[[bool], None]], None],
+    *items: Item,
+) -> list[Verdict]:
+    """Have mail sent back; first tells its sender."""
+    told: asyncio.Future[list[Verdict]] = asyncio.get_running_loop().create_future()
+    letters = [(item.seq, item.id) for item in items]
+    job = Job(Deed.BOUNCE, letters, "owner pid 7", told.set_result, first)
+    world.courier.order(ADA, job)
+    await world.rest()
+    return told.result()
 
 
 def error_of(verdict: Verdict) -> str:
@@ -207,6 +222,48 @@ def test_a_drop_of_a_letter_without_outcome_ends_it() -> None:
         await ordered(world, Deed.DROP, item)
         assert world.rungs(item)[-1] == "dropped"
         assert world.slot.texts() == ["one", "two"]
+
+    in_world(body)
+
+
+def test_what_is_sent_back_is_told_before_it_ends() -> None:
+    """And stays where its sender could not be told; the control: another goes."""
+
+    async def body(world: World) -> None:
+        items = [await world.mail("one"), await world.mail("two", "eve")]
+        told: list[str] = []
+
+        def first(item: Item, done: Callable[[bool], None]) -> None:
+            told.append(f"{item.from_} {item.rung}")
+            asyncio.get_running_loop().call_soon(done, item.from_ == "eve")
+
+        verdicts = await bounced(world, first, *items)
+        assert told == ["bob stored", "eve stored"]
+        assert error_of(verdicts[0]) == "io"
+        assert (verdicts[1].rung, verdicts[1].reason) == (
+            Rung.BOUNCED,
+            Reason.OPERATOR,
+        )
+        assert (await bounced(world, first, items[1]))[0].already
+        assert world.rungs(items[0]) == []
+        assert len(told) == 2
+
+    in_world(body)
+
+
+def test_what_a_session_was_given_is_not_sent_back() -> None:
+    """It may act on it yet.  The control: what waits behind is."""
+
+    async def body(world: World) -> None:
+        world.town.come(session(5), ADA)
+        given = await world.mail("one")
+        await world.rest()
+        world.slot.deaf_to.add(5)
+        waits = await world.mail("two", "eve")
+        verdicts = await bounced(world, lambda _item, done: done(True), given, waits)
+        assert (error_of(verdicts[0]), verdicts[0].given) == ("not-reached", 5)
+        assert verdicts[1].rung is Rung.BOUNCED
+        assert world.rungs(given) == ["intent", "offered"]
 
     in_world(body)
 

@@ -24,6 +24,7 @@ from homi.store.batch import Batch, Entry
 from homi.store.committer import Committer
 from homi.store.disk import Disk, RealDisk
 from homi.store.fault import Hook
+from homi.store.places import inbox_of
 from homi.store.quarantine import Quarantine
 from homi.store.start import Started, start
 
@@ -172,7 +173,7 @@ class Core:
 
 def inbox_path(root: Path, name: str = "ada") -> Path:
     """Where an inbox is."""
-    return root / "mail" / name / "inbox.jsonl"
+    return root / inbox_of(Name(name))
 
 
 def ids(root: Path, name: str = "ada") -> list[str]:

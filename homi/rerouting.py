@@ -1,0 +1,169 @@
+"""Mail that waits for one device on its way into the queue for another.
+
+Owns what is kept of it there: its postmark, hops and id as they were, so that one
+moved twice after a crash is stored once.  homi-queue(1) states the rules.
+"""
+
+import logging
+from collections.abc import Callable
+from functools import partial
+
+from homi import gate
+from homi.address import Address, Device, Name, parse_address
+from homi.clock import Clock, rfc3339
+from homi.envelope import Envelope, LedgerLine, Msg, Rung, decode_msg, encode, origin
+from homi.errors import BadMessage, HomiError, NoInput, NotReached, StorageFailed
+from homi.room import Room
+from homi.routing import Facts, Place, resolve
+from homi.store.base import Kept, Mail, Store
+from homi.store.mailbox import Item, Mailbox
+
+log = logging.getLogger("homi.postmaster")
+
+# The other place is done with it because it went on from there, or came to an end
+# that its reader is behind.
+ARRIVED = frozenset({Rung.RELAYED, Rung.SEEN, Rung.ANSWERED})
+
+Moved = Callable[[str | HomiError], None]  # where it waits now, or why it does not
+
+
+class Rerouting:
+    """Stores again, elsewhere, what waits in an out queue; ends nothing there."""
+
+    def __init__(
+        self,
+        store: Store,
+        facts: Facts,
+        clock: Clock,
+        room: Room,
+        hint: Callable[[Name, Item], None],
+    ) -> None:
+        """hint is told of each envelope that is new in its place."""
+        self._store = store
+        self._facts = facts
+        self._clock = clock
+        self._room = room
+        self._hint = hint
+
+    def reroute(self, box: Mailbox, item: Item, device: Device, done: Moved) -> None:
+        """Let what waits in the queue box wait for the same name on device, which
+        may be this one; done comes once, when that is durable.  Until its end is
+        recorded in box it waits in both."""
+        try:
+            place = self._place(item, device)
+            envelope = box.read(item)
+            head = _head(envelope, box)
+        except HomiError as error:
+            done(error)
+            return
+        tail = _tail(place, envelope)
+        long = gate.too_long(len(tail), self._store.largest_line())
+        if long is not None:
+            done(long)
+            return
+        full = self._room.refusal(place.name, len(tail))
+        told: Callable[[Mail], None] = partial(self._kept, item, full, done)
+        if full is not None:
+            told = self._room.short(place.name, full, told)
+        mail = Mail(
+            place.name,
+            origin(envelope.via),
+            head,
+            envelope.via,
+            bytes(envelope.msg),
+            tail,
+            told,
+        )
+        mail.to = place.to
+        mail.barred = full is not None
+        self._store.submit(mail)
+
+    def _place(self, item: Item, device: Device) -> Place:
+        """Where it goes; 67 and 68 as for mail."""
+        name = parse_address(item.to).name
+        place = resolve(Address(name, device), self._facts)
+        if place.kind == "unclaimed":
+            raise NotReached(
+                f"a session has the name {name}, nobody claimed it",
+                hint=f"homi claim {name}",
+            )
+        if place.to == item.to:
+            raise NotReached(
+                f"{name} on this device leads to {item.to} again",
+                hint=f"homi alias rm {name}",
+            )
+        return place
+
+    def _kept(
+        self, item: Item, full: HomiError | None, done: Moved, mail: Mail
+    ) -> None:
+        """Stored there, or known there: what is held goes on being held."""
+        if mail.kept is Kept.STORED and mail.item is not None:
+            log.info("%s to=%s rerouted to=%s", mail.id, item.to, mail.to)
+            if item.rung is Rung.PARKED:
+                self._hold(item, mail, mail.item, done)
+                return
+            self._hint(mail.place, mail.item)
+            done(mail.to)
+        elif mail.kept is Kept.KNOWN:
+            done(self._known(mail))
+        elif mail.kept is Kept.CONFLICT:
+            done(
+                BadMessage(
+                    f"another message has that id in {mail.place}", reason="id-conflict"
+                )
+            )
+        else:
+            why = self._store.closed() or "a write failed"
+            done(full or StorageFailed(f"not known to be stored: {why}"))
+
+    def _known(self, mail: Mail) -> str | HomiError:
+        """The place had it before: it waits or arrived there, or was ended there."""
+        box = self._store.mailbox(mail.place)
+        rung = box.rung_of(mail.id)
+        if mail.seq in box.pending or rung in ARRIVED:
+            return mail.to
+        return NoInput(
+            f"it was in {mail.place} before, and is {rung or 'finished'} there",
+            hint=f"its text can be sent anew: homi read {mail.id}",
+        )
+
+    def _hold(self, old: Item, mail: Mail, new: Item, done: Moved) -> None:
+        """What a person held is held there before anybody hears of it."""
+        line = LedgerLine(
+            seq=new.seq,
+            id=new.id,
+            rung=Rung.PARKED,
+            at=rfc3339(self._clock.wall()),
+            reason=old.reason,
+        )
+
+        def held(kept: bool) -> None:
+            self._hint(mail.place, new)
+            done(mail.to if kept else StorageFailed("its hold is not recorded there"))
+
+        self._store.record(mail.place, line, held)
+
+
+def _head(envelope: Envelope, box: Mailbox) -> Msg:
+    """What its sender wrote; 74 where that cannot be read any more."""
+    try:
+        return decode_msg(envelope.msg)
+    except (ValueError, RecursionError) as error:
+        raise StorageFailed(
+            f"cannot read envelope {envelope.seq} of {box.name}: damaged line"
+        ) from error
+
+
+def _tail(place: Place, envelope: Envelope) -> bytes:
+    """The line behind its seq: as it stood, but for the address; where it stays here
+    it does not go on over this device."""
+    hops = envelope.hops[:-1] if place.local else envelope.hops
+    parts = (
+        envelope.at.encode(),
+        place.to.encode(),
+        encode(envelope.via),
+        b'"hops":%b,' % encode(hops) if hops else b"",
+        bytes(envelope.msg),
+    )
+    return b'"at":"%b","to":"%b","via":%b,%b"msg":%b}\n' % parts
