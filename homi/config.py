@@ -15,6 +15,7 @@ import msgspec
 
 from homi.address import Device, is_name
 from homi.errors import BadConfig
+from homi.policy import Policy, checked
 
 # What a session of Claude Code 2.1.332 can send natively: one line of 1,048,576
 # UTF-16 units, up to 3 MiB of bytes.
@@ -45,6 +46,10 @@ PACE_BURST = 20
 PACE_RATE = 0.4  # per second, sender and session
 DIGEST_FROM = 20  # letters: a longer backlog is one turn that lists it
 UNPROVEN_MAX = 40  # per session, over all senders
+# Without a person; homi-limits(7) has the reasons.
+TURNS = 12  # of one chain of causes
+PAIR_TURNS = 200  # of two addresses, a day
+WAKES = 120  # turns of one session by one sender, an hour
 SWEEP = 60.0  # s: re-reads what a lost notice would have told
 STOP_DRAIN = 1.5  # s each part of a stop may take to finish what is in flight
 KEEPALIVE_MIN, KEEPALIVE_MAX = 0.1, 3_600.0  # s
@@ -60,6 +65,9 @@ BOUNDS: tuple[tuple[str, int | float, str], ...] = (
     ("queue_pending", QUEUE_PENDING, "messages a device"),
     ("queue_bytes", QUEUE_BYTES, "bytes a device"),
     ("hops", HOPS_MAX, "devices"),
+    ("turns", TURNS, "turns a chain"),
+    ("pair_turns", PAIR_TURNS, "turns a pair and day"),
+    ("wakes", WAKES, "turns a sender, name and hour"),
     ("text_chars", MAX_TEXT_CHARS, "characters a message"),
     ("text_bytes", MAX_TEXT_BYTES, "bytes a message"),
     ("line_bytes", LINE_MAX, "bytes a request"),
@@ -93,6 +101,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     notify: list[str] = msgspec.field(default_factory=NOTIFY.copy)
     notify_text: bool = False  # with the first line: whoever sees the screen reads it
     registries: list[str] = []  # more folders like ~/.claude to list and watch
+    policy: Policy = Policy()
 
     def device_name(self) -> Device:
         """The configured name, else the host's, folded to the grammar."""
@@ -139,6 +148,10 @@ def _checked(found: Config, path: Path) -> Config:
                 f"{path}: {key}_after is {value:g}, must be {WAIT_MIN:g} to"
                 f" {WAIT_MAX:g}"
             )
+    try:
+        checked(found.policy)
+    except BadConfig as error:
+        raise BadConfig(f"{path}: {error.text}") from None
     if found.reserve < 0:
         raise BadConfig(f"{path}: reserve is {found.reserve} MiB, must be 0 or more")
     return found

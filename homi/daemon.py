@@ -17,7 +17,7 @@ from pathlib import Path
 
 import uvloop
 
-from homi import __version__, paths, questions
+from homi import __version__, paths, questions, restraint
 from homi.address import Name
 from homi.callers import classify
 from homi.claims import State
@@ -161,7 +161,7 @@ class Daemon:
             clock,
             self._tell,
             postmaster.accept,
-            settings=names.settings,
+            settings=restraint.settings(names, settings.policy),
             awaited=lambda item: self._office.asks.awaited(item),
         )
         self._front = Front(names, owners, sessions, rename)
@@ -187,6 +187,7 @@ class Daemon:
         """Tell each part of what concerns it.  The peer door subscribed to owners
         before the courier does: the record is withdrawn before mail is handed over."""
         watchers = self._office.watchers
+        bounds = restraint.connect(self._office, self._courier, self._clock, self._ends)
         self._owners.subscribe(self._courier.on_owner)
         self._sessions.subscribe(self._courier.on_session)
         self._names.subscribe(lambda name, _claim: self._courier.on_name(name))
@@ -201,7 +202,13 @@ class Daemon:
         self._office.since = self._clock.wall()
         self._office.findings = [
             f"{found.path}{_place(found.offset)}: {found.text}"
-            for part in (self._store, self._names, self._linkage.book, self._talk)
+            for part in (
+                self._store,
+                self._names,
+                self._linkage.book,
+                self._talk,
+                bounds,
+            )
             for found in part.findings
         ]
         self._office.links = self._linkage.clerk

@@ -108,6 +108,11 @@ class Reason(StrEnum):
     DIGEST = "digest"  # offered by its line in a digest, its text not yet
 
 
+# Parked for one of these a letter waits beside its lane, whose later ones go on:
+# what agents may not go on with must not keep a person's work from them.
+ASIDE = frozenset({Reason.BUDGET, Reason.LOOP, Reason.POLICY})
+
+
 class Kind(StrEnum):
     """What a message is; the last three are minted by a postmaster only."""
 
@@ -168,6 +173,7 @@ class Via(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fals
     key: str | None = None  # of the link it came by: SHA256:…
     relay: str | None = None  # the device that handed it over, if not the sender's own
     repeat: bool = False  # likely a second try of the line stored before it
+    parked: Reason | None = None  # kept from going out since it came, and why
     was: Was | None = None  # imported
 
 

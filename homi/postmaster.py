@@ -13,20 +13,21 @@ from msgspec.structs import replace
 
 from homi import gate
 from homi.address import OWNER, POSTMASTER, Name, parse_address, show
-from homi.clock import Clock, rfc3339
+from homi.clock import Clock, Stamps
 from homi.config import Config
 from homi.digest import is_digest
 from homi.envelope import (
-    LedgerLine,
     MessageId,
     Msg,
     Reason,
     Rung,
+    SessionRef,
     Via,
     encode,
     origin,
 )
 from homi.errors import BadMessage, HomiError, NoSuchName
+from homi.guard import Guard
 from homi.hops import is_loop, onward
 from homi.names import Names
 from homi.owners import Owners
@@ -38,19 +39,30 @@ from homi.routing import Place, resolve
 from homi.store.base import Kept, Mail, Store
 from homi.store.mailbox import Item
 from homi.store.quarantine import Quarantine
+from homi.turns import Counted
 
 log = logging.getLogger("homi.postmaster")
+
+
+HINTED = frozenset({None, Reason.APPROVAL})  # parked or not, somebody waits for it
 
 
 class Stamp:
     """What a door measured about one connection, made ready for its postmarks."""
 
-    __slots__ = ("json", "linked", "origin", "set_aside", "via")
+    __slots__ = ("free", "json", "linked", "origin", "process", "set_aside", "via")
 
-    def __init__(self, via: Via) -> None:
-        """Encode once; every line of the connection carries the same bytes."""
+    def __init__(self, via: Via, session: SessionRef | None = None) -> None:
+        """Encode once; every line of the connection carries the same bytes.
+
+        session: the one whose process it is.
+        """
         self.via = via
         self.linked = via.door == "link"
+        # pid and start time: what a turn causes is told by them.
+        self.process = None if session is None else (session.pid, session.start)
+        person = via.door == "control" and via.verified and session is None
+        self.free = person or via.door in gate.FREE_DOORS  # no bound counts its mail
         self.json = encode(via)
         self.origin = origin(via)
         self.set_aside = False  # its mail is in quarantine: not a second time
@@ -66,12 +78,13 @@ class Result(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     seq: int = 0
     duplicate: bool = False
     error: HomiError | None = None
+    reason: Reason | None = None  # it is parked, and why
 
 
 class Submission:
     """One message at a door.  done is called exactly once, on the loop."""
 
-    __slots__ = ("done", "head", "hops", "msg", "stamp", "to")
+    __slots__ = ("done", "head", "hops", "msg", "stamp", "to", "told")
 
     def __init__(
         self,
@@ -90,6 +103,7 @@ class Submission:
         self.to = to
         self.done = done
         self.hops = hops
+        self.told: Counted | None = None  # as which turn another device counted it
 
 
 class Postmaster:
@@ -114,19 +128,20 @@ class Postmaster:
         self._room = Room(store, config.reserve << 20)
         self._hints: list[Callable[[Name, Item], None]] = []
         self._places: dict[str, Name] = {}
-        self._ms = self._second = -1  # of the last postmark
-        self._stem = self._at = b""  # its time, without and with milliseconds
+        self._now = Stamps(clock).now
         names.subscribe(lambda _name, _claim: self._places.clear())
         # Leads what was for a name that is gone elsewhere; False: it is refused.
         self.astray: Callable[[Submission], bool] = lambda _sub: False
         self._replies = Replies(store, names, clock)
         self.on_reply = self._replies.on_reply
+        self.guard: Guard | None = None  # set by the daemon
         back = Returns(store, names, self._facts, clock, self._write)
         self._on_bounced = back.on_bounced
         self.tell, self.remind = back.tell, back.remind
         self.bounce, self.give_back = back.bounce, back.give_back
         ways = (store, self._facts, clock, self._room, self._hint)
         self.reroute = Rerouting(*ways).reroute
+        self._warn = back.warn
 
     def subscribe(self, hint: Callable[[Name, Item], None]) -> None:
         """Call hint with each newly stored envelope; losing a call costs time only."""
@@ -155,7 +170,16 @@ class Postmaster:
             if not found.local:
                 hops = onward(hops, self._device)
         came = b'"hops":%b,' % encode(hops) if hops else b""
-        parts = (self._now(), to.encode(), stamp.json, came, sub.msg)
+        via, json = stamp.via, stamp.json
+        if not stamp.free or head.needs:
+            parked = self._parked(sub, place, to, hops)
+            if isinstance(parked, HomiError):
+                self.refuse(sub, parked)
+                return
+            if parked is not None:
+                via = replace(via, parked=parked)
+                json = encode(via)
+        parts = (self._now(), to.encode(), json, came, sub.msg)
         tail = b'"at":"%b","to":"%b","via":%b,%b"msg":%b}\n' % parts
         refusal = (
             self._link_refused(sub)
@@ -167,16 +191,11 @@ class Postmaster:
             return
         full = None if is_digest(head) else self._room.refusal(place, len(tail))
         done: Callable[[Mail], None] = partial(self._committed, sub, full)
-        if head.needs and place == OWNER:
-            done = partial(self._parks, sub, full, Reason.APPROVAL)
-        if hops and is_loop(hops):
-            done = partial(self._parks, sub, full, Reason.LOOP)
         if full is not None:
             done = self._room.short(place, full, done)
-        mail = Mail(place, stamp.origin, head, stamp.via, sub.msg, tail, done)
+        mail = Mail(place, stamp.origin, head, via, sub.msg, tail, done)
         mail.to = to
-        # A full mailbox still answers for what it holds: a repeat is no new mail.
-        mail.barred = full is not None
+        mail.barred = full is not None  # it still answers for what it holds
         store.submit(mail)
 
     def refuse(self, sub: Submission, error: HomiError) -> None:
@@ -247,27 +266,42 @@ class Postmaster:
         ours = about is not None and self._replies.sent(device, about)
         return gate.link_refused(sub.head, device, ours=ours)
 
-    def _now(self) -> bytes:
-        """The postmark's time; formatted once a millisecond, a hot path's cost."""
-        ms = int(self._clock.wall() * 1000)
-        if ms != self._ms:
-            self._ms = ms
-            if ms // 1000 != self._second:
-                self._second = ms // 1000
-                self._stem = rfc3339(self._second)[:-4].encode()
-            self._at = b"%b%03dZ" % (self._stem, ms % 1000)
-        return self._at
+    def _parked(
+        self, sub: Submission, place: Name, to: str, hops: tuple[str, ...]
+    ) -> Reason | HomiError | None:
+        """Why it is kept but goes no further by itself, or is not taken at all."""
+        if hops and is_loop(hops):
+            return Reason.LOOP
+        if sub.head.needs and place == OWNER:
+            return Reason.APPROVAL
+        if self.guard is None or sub.stamp.free:
+            return None
+        stamp = sub.stamp
+        return self.guard.judge(sub.head, to, stamp.via, stamp.process, sub.told)
+
+    def _aside(self, sub: Submission, mail: Mail, reason: Reason) -> None:
+        """It waits for a person, who is told once of what it belongs to."""
+        log.info("%s to=%s status=parked (%s)", mail.id, mail.to, reason)
+        result = Result(mail.id, True, Rung.PARKED, mail.to, mail.seq)
+        sub.done(replace(result, reason=reason))
+        words = None if self.guard is None else self.guard.words(mail.id, mail.to)
+        if words is not None:
+            self._warn(*words)
+        self._arrived(mail)
 
     def _committed(self, sub: Submission, full: HomiError | None, mail: Mail) -> None:
         """Answer the door from the outcome at the commit point, then hint."""
         kept = mail.kept
         if kept is Kept.STORED:
-            sub.done(Result(mail.id, True, Rung.STORED, mail.to, mail.seq))
-            self._arrived(mail)
+            parked = mail.via.parked
+            if parked is None:
+                sub.done(Result(mail.id, True, Rung.STORED, mail.to, mail.seq))
+                self._arrived(mail)
+            else:
+                self._aside(sub, mail, parked)
         elif kept is Kept.KNOWN:
-            sub.done(
-                Result(mail.id, kept=True, to=mail.to, seq=mail.seq, duplicate=True)
-            )
+            rung = Rung.PARKED if mail.via.parked else Rung.STORED
+            sub.done(Result(mail.id, True, rung, mail.to, mail.seq, duplicate=True))
         elif kept is Kept.CONFLICT:
             self.refuse(
                 sub,
@@ -281,35 +315,9 @@ class Postmaster:
             why = self._store.closed() or "a write failed"
             self.refuse(sub, full or gate.store_closed(why))
 
-    def _parks(
-        self, sub: Submission, full: HomiError | None, why: Reason, mail: Mail
-    ) -> None:
-        """It is kept, and waits there for a person."""
-        item = self._store.mailbox(mail.place).pending.get(mail.seq)
-        if mail.kept not in (Kept.STORED, Kept.KNOWN) or item is None:
-            self._committed(sub, full, mail)
-            return
-        known = mail.kept is Kept.KNOWN
-        result = Result(mail.id, True, Rung.PARKED, mail.to, mail.seq, known)
-        failed = replace(result, kept=False, error=gate.store_closed("a write failed"))
-        line = LedgerLine(
-            seq=mail.seq,
-            id=mail.id,
-            rung=Rung.PARKED,
-            at=self._now().decode(),
-            reason=why,
-        )
-
-        def done(kept: bool) -> None:
-            sub.done(result if kept else failed)
-            if why is Reason.APPROVAL and not known:
-                self._arrived(mail)
-
-        self._store.record(mail.place, line, done)
-
     def _arrived(self, mail: Mail) -> None:
         """Hint of new mail; a reply also answers what it replies to."""
-        if mail.item is not None:
+        if mail.item is not None and mail.via.parked in HINTED:
             self._hint(mail.place, mail.item)
         if mail.via.was is not None:
             return  # what is imported answers nothing: it is history

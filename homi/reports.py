@@ -167,6 +167,13 @@ class Ordered(msgspec.Struct, frozen=True, omit_defaults=True):
     rows: list[OrderRow]
 
 
+class Continued(Ordered, frozen=True, kw_only=True):
+    """Answer to continue: what was let go, and the turns the chain may have in all."""
+
+    chain: str
+    limit: int
+
+
 class ReadmittedRow(msgspec.Struct, frozen=True, omit_defaults=True):
     """What became of one entry of the quarantine; with a code it is there still."""
 

@@ -197,6 +197,14 @@ class Order(Request, frozen=True, tag="order"):
     to: str | None = None
 
 
+class Continue(Request, frozen=True, tag="continue"):
+    """Let agents go on whose turns came to a bound: those of the chain that id is of,
+    or began."""
+
+    callers = frozenset({CallerClass.PERSON})
+    id: MessageId
+
+
 class Quarantine(Request, frozen=True, tag="quarantine"):
     """Let refused messages in again, or throw entries away; answered one by one."""
 
@@ -322,6 +330,7 @@ VERBS: tuple[type[Request], ...] = (
     Legs,
     Queue,
     Order,
+    Continue,
     Quarantine,
     Import,
     Prune,

@@ -56,6 +56,19 @@ class Returns:
             head = _written(Kind.NOTICE, self._facts.device, about, step, to, text)
             self._write(head, to, done or _ignore)
 
+    def warn(self, key: str, about: MessageId, text: str) -> None:
+        """Tell the person something once for each key."""
+        head = Msg(
+            id=MessageId(ids.derived("warning", self._facts.device, key)),
+            from_=POSTMASTER,
+            to=OWNER,
+            text=text,
+            kind=Kind.NOTICE,
+            reply_to=about,
+            auto=True,
+        )
+        self._write(head, OWNER, _ignore)
+
     def remind(self, name: Name, item: Item) -> None:
         """Give the owner of name a letter that makes its model try again."""
         text = (

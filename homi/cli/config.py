@@ -5,7 +5,7 @@ Owns the finding out of origins; homi.config has the values.
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import click
@@ -19,6 +19,7 @@ from homi.clock import parse_rfc3339
 from homi.connection import Connection
 from homi.dial import Absent
 from homi.errors import Usage
+from homi.policy import Policy
 from homi.render import Cell
 from homi.reports import StatusReport
 from homi.requests import Status
@@ -79,10 +80,32 @@ def _settings(file: Path) -> Iterator[Fact]:
     for key in settings.Config.__struct_fields__:
         origin = f"{file}:{lines[key]}" if key in lines else "default"
         value = getattr(loaded, key)
+        if key == "policy":
+            yield from _policy(loaded.policy, file)
+            continue
         if key == "device":
             value = loaded.device_name()
             origin = origin if loaded.device else "default: the host's name"
         yield Fact(key, value, settings.UNITS.get(key, ""), origin, settable=True)
+
+
+def _policy(policy: Policy, file: Path) -> Iterator[Fact]:
+    """The rules of the table policy, each by its name."""
+    for key, value, own in (
+        ("quiet", policy.quiet or "off", bool(policy.quiet)),
+        *_rules("wake", policy.wake, ["*"]),
+        *_rules("remote", policy.remote, "deliver"),
+    ):
+        origin = str(file) if own else "default"
+        yield Fact(f"policy.{key}", value, "", origin, settable=True)
+
+
+def _rules(
+    table: str, rules: Mapping[str, object], usual: object
+) -> Iterator[tuple[str, object, bool]]:
+    """One for each name or device, and the one that counts for all others."""
+    for name, value in ({"*": usual} | dict(rules)).items():
+        yield f"{table}.{name}", value, name in rules
 
 
 def _lines(file: Path) -> dict[str, int]:

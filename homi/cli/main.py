@@ -46,6 +46,8 @@ MODULES = {
     "search": "search",
     "trace": "trace",
     "queue": "queue",
+    "limits": "limits",
+    "continue": "limits",
     "quarantine": "quarantine",
     "prune": "prune",
     "config": "config",

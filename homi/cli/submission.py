@@ -131,7 +131,8 @@ def shown(plan: Plan, report: Json) -> str:
     terminal = sys.stdout is not None and sys.stdout.isatty()
     name = str(report["id"])[24:32] if terminal else report["id"]
     already = " (already)" if report["duplicate"] else ""
-    return f"{report['rung']} {name} to {report['to']}{already}"
+    why = f" ({report['reason']})" if report.get("reason") else ""
+    return f"{report['rung']}{why} {name} to {report['to']}{already}"
 
 
 def read_text(plan: Plan) -> str:
@@ -268,13 +269,15 @@ def sender(plan: Plan, dial: Dial) -> str:
 
 def report(plan: Plan, done: Json) -> Json:
     """What is said of a message of plan for which the daemon answered done."""
-    return {
+    told: Json = {
         "id": plan.id,
         "rung": done.get("rung", "stored"),
         "to": done.get("to") or plan.to,
         "seq": done.get("seq", 0),
         "duplicate": done.get("duplicate", False),
     }
+    # Only what is parked has one: no other answer is made longer by it.
+    return told | ({"reason": done["reason"]} if done.get("reason") else {})
 
 
 def _await(plan: Plan, path: str, place: str) -> Json:

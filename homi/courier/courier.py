@@ -89,7 +89,7 @@ class Courier:
         self._hands = Hands(
             store, sessions, witness, is_alive, self._spawn, self._read_out, clock
         )
-        self._offering = Offering(
+        self.offering = Offering(
             store, legs, witness, reply_socket, self._hands, clock, settings
         )
         self._ledger = Ledger(store, clock)
@@ -99,7 +99,7 @@ class Courier:
             owners=owners,
             hands=self._hands,
             ledger=self._ledger,
-            offering=self._offering,
+            offering=self.offering,
             clock=clock,
             tell=tell,
             accept=accept,
@@ -173,7 +173,7 @@ class Courier:
         if new is None:
             self._hands.end(process_of(session.ref))
         else:
-            self._offering.revive(process_of(new.ref))
+            self.offering.revive(process_of(new.ref))
             touched |= set(self._owners.names_of(new.ref))
             if old is not None:
                 self._hands.changed(old, new)
@@ -249,7 +249,7 @@ class Courier:
 
     def outlook(self, name: Name, session: Session) -> list[Outlook]:
         """What each leg could do now for mail of name to that session."""
-        return outlook(self._legs, name, session, self._hands, self._offering)
+        return outlook(self._legs, name, session, self._hands, self.offering)
 
     def unproven(self, session: Session) -> int:
         """How many letters the session has without a proof of them."""
@@ -315,7 +315,7 @@ class Courier:
 
     def _read_out(self, process: Process, names: set[Name]) -> None:
         """A dead process has told all it will: its mail is pending again."""
-        self._offering.forget_process(process)
+        self.offering.forget_process(process)
         self._wake_names(names)
         self._outlive(process, names, OUTLIVE_FIRST)
 

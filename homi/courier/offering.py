@@ -87,6 +87,8 @@ class Offering:
         """The first of legs that serves a session is the one that is used; settings
         tells what a name chose among them."""
         self._settings = settings
+        # Seconds until a letter's sender may start a turn again, whoever counts that.
+        self.rest: Callable[[Name, Item], float] = lambda _name, _item: 0.0
         self._store = store
         self._legs = legs
         self._witness = witness
@@ -126,6 +128,8 @@ class Offering:
         wait = self._paces.wait(name, key, (item.id, repeat), now)
         if wait > 0.0:
             return self._later(Scope.LANE, Reason.PACED, wait)
+        if (rest := self.rest(name, item)) > 0.0:
+            return self._later(Scope.LANE, Reason.BUDGET, rest)
         return Ready(
             item,
             session,

@@ -13,7 +13,7 @@ import msgspec
 from homi.address import Device
 from homi.courier.moves import Move
 from homi.courier.rules import in_hands
-from homi.envelope import MessageId, Reason, Rung
+from homi.envelope import ASIDE, MessageId, Reason, Rung
 from homi.errors import HomiError, NoInput, NotReached
 from homi.requests import Deed
 from homi.store.mailbox import Item
@@ -104,7 +104,7 @@ def finished(do: Deed, message: MessageId, rung: Rung | None) -> Verdict:
 
 def _held(item: Item, by: str, *, given: bool) -> Move | HomiError | None:
     """Kept from going out; what is with a session cannot be kept from it."""
-    if item.rung is Rung.PARKED and item.reason is Reason.OPERATOR:
+    if item.rung is Rung.PARKED and item.reason in {Reason.OPERATOR, *ASIDE}:
         return None
     if given:
         pid = item.session.pid if item.session else 0

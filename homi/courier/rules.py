@@ -12,7 +12,7 @@ import msgspec
 
 from homi.clock import parse_rfc3339
 from homi.courier.pace import Process
-from homi.envelope import Reason, Rung, SessionRef
+from homi.envelope import ASIDE, Reason, Rung, SessionRef
 from homi.sessions import Session
 from homi.store.mailbox import Item
 
@@ -114,7 +114,7 @@ def next_step(item: Item, facts: Facts) -> Step:
     if told and facts.where is not Where.GONE:
         return _with_a_session(item, facts)
     if item.rung is Rung.PARKED:
-        return Wait(item.reason, item.until, lane=True)
+        return Wait(item.reason, item.until, lane=item.reason not in ASIDE)
     if facts.awaited and not held:
         return Wait()
     if facts.owner is None:

@@ -66,6 +66,7 @@ def report(result: Result) -> Answer:
         seq=result.seq,
         to=result.to,
         duplicate=result.duplicate,
+        reason=result.reason,
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from homi.address import Address, Device, Name
 from homi.asks import Asks
+from homi.bounds import Bounds
 from homi.clock import rfc3339
 from homi.config import Config
 from homi.courier.orders import Job
@@ -16,7 +17,7 @@ from homi.doors.abroad import Alone, Neighbours
 from homi.doors.answers import Answer
 from homi.doors.bundling import Bundles
 from homi.doors.linking import Linked
-from homi.envelope import SHOWN, LedgerLine, MessageId, Reason, Rung
+from homi.envelope import SHOWN, LedgerLine, MessageId, Reason, Rung, SessionRef
 from homi.errors import NoSuchDevice, NoSuchName, NotReached, Unavailable
 from homi.legs.hook import Sheet
 from homi.names import Names
@@ -82,6 +83,8 @@ class Office:
         self.outlook: Callable[[Name, Session], list[Outlook]] = _no_leg
         self.unproven: Callable[[Session], int] = _none
         self.stirred: Callable[[Session], None] = lambda _session: None
+        self.given: Callable[[SessionRef, Name, Item], None] = _unused
+        self.bounds: Bounds | None = None
         self.links: Linked | None = None
         self.bundles: Bundles | None = None
         self.neighbours: Neighbours = Alone()
@@ -195,6 +198,10 @@ def _no_way(_device: Device) -> Reason:
 def _not_yet(_text: str, _names: list[Name], told: Callable[[Answer], None]) -> None:
     """Nobody reads the files before the daemon is built."""
     told(Unavailable("the daemon is starting"))
+
+
+def _unused(_session: SessionRef, _name: Name, _item: Item) -> None:
+    """Nobody counts."""
 
 
 def _nothing() -> None:

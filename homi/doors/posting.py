@@ -30,7 +30,8 @@ class Posting:
         self._office = office
         self._rights = rights
         self._clock = clock
-        self.stamp = Stamp(_via(rights.caller))
+        session = rights.caller.session
+        self.stamp = Stamp(_via(rights.caller), session.ref if session else None)
         self._waits: set[Waiter[Any]] = set()
 
     def doers(self) -> dict[type[Request], Doer]:
@@ -75,7 +76,11 @@ class Posting:
             seqs[given] = seq
         todo = [given for given in seqs if box.find(MessageId(given)) is not None]
         tally = Tally(len(todo), request.i, reply, Acked(name=name, ids=list(seqs)))
+        session = self._rights.caller.session
         for given in todo:
+            item = box.find(MessageId(given))
+            if item is not None and session is not None:
+                self._office.given(session.ref, name, item)
             line = LedgerLine(
                 seq=seqs[given],
                 id=MessageId(given),
@@ -92,7 +97,11 @@ class Posting:
         box, i = self._office.store.mailbox(name), request.i
 
         def check() -> Waited | None:
-            fresh = [item for seq, item in box.pending.items() if seq > request.after]
+            fresh = [
+                item
+                for seq, item in box.pending.items()
+                if seq > request.after and item.rung is not Rung.PARKED
+            ]
             if not fresh:
                 return None
             ids = [str(item.id) for item in fresh]

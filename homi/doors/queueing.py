@@ -15,10 +15,10 @@ from homi.doors.answers import Doer, Reply
 from homi.doors.office import Office
 from homi.doors.outgoing import Outgoing
 from homi.doors.rights import Rights
-from homi.envelope import MessageId
-from homi.errors import HomiError, NoInput, NotAllowed, Usage
-from homi.reports import Ordered, OrderRow
-from homi.requests import CallerClass, Deed, Letter, Order, Request
+from homi.envelope import ASIDE, MessageId, Rung
+from homi.errors import HomiError, NoInput, NotAllowed, StorageFailed, Usage
+from homi.reports import Continued, Ordered, OrderRow
+from homi.requests import CallerClass, Continue, Deed, Letter, Order, Request
 from homi.routing import elsewhere
 from homi.store.mailbox import Item
 from homi.store.places import device_of, titled
@@ -42,7 +42,7 @@ class Queueing:
 
     def doers(self) -> dict[type[Request], Doer]:
         """The verbs done here."""
-        return {Order: self._order}
+        return {Order: self._order, Continue: self._continue}
 
     def _order(self, request: Order, reply: Reply) -> None:
         """Judge the rights first, then let each name's drain carry it out."""
@@ -58,14 +58,48 @@ class Queueing:
             )
         i, sparse = request.i, not request.letters
         whole = _Whole(len(chosen), rows, lambda done: reply(i, Ordered(rows=done)))
+        self._carry_out(request.do, chosen, whole, sparse=sparse, device=device)
+
+    def _carry_out(
+        self,
+        do: Deed,
+        chosen: Chosen,
+        whole: "_Whole",
+        *,
+        sparse: bool,
+        device: Device | None = None,
+    ) -> None:
+        """Give each name's part of an order to whoever moves its mail."""
         for name, letters in chosen.items():
             told = whole.part(name, letters, sparse=sparse)
-            first = self._back(name) if request.do is Deed.BOUNCE else None
-            job = Job(request.do, letters, self._rights.who(), told, first, device)
+            first = self._back(name) if do is Deed.BOUNCE else None
+            job = Job(do, letters, self._rights.who(), told, first, device)
             if device_of(name) is None:
                 self._office.order(name, job)
             else:
                 self._outgoing.order(name, job, self._clock.wall())
+
+    def _continue(self, request: Continue, reply: Reply) -> None:
+        """Renew a chain, durably, then release what was parked of it."""
+        bounds = self._office.bounds
+        if bounds is None or not bounds.knows(request.id):
+            raise NoInput(
+                f"no chain of turns and no parked message {request.id[:64]}",
+                hint="homi limits shows them",
+            )
+        line = bounds.renew(request.id)
+        if line is None:
+            raise StorageFailed("not known to be recorded; try again")
+        chosen: Chosen = {}
+        for place, item in bounds.freed(request.id, line):
+            chosen.setdefault(place, []).append((item.seq, item.id))
+        i = request.i
+
+        def answer(rows: list[OrderRow]) -> None:
+            reply(i, Continued(chain=line.chain, limit=line.limit, rows=rows))
+
+        whole = _Whole(len(chosen), [], answer)
+        self._carry_out(Deed.RELEASE, chosen, whole, sparse=False)
 
     def _by_id(self, request: Order, rows: list[OrderRow]) -> Chosen:
         """The pending envelopes of these ids; a row for each that may not be."""
@@ -76,6 +110,7 @@ class Queueing:
                 if not self._is_sender(name, letter, request.do):
                     self._may(name, request.do)
                 found = self._find(name, letter)
+                self._may_release(name, request.do, found)
             except HomiError as error:
                 rows.append(_row(letter.name, letter.id, Verdict(error=error)))
             else:
@@ -153,6 +188,16 @@ class Queueing:
         """77 where this caller may not order that there."""
         if (refusal := self._refusal(name, do)) is not None:
             raise refusal
+
+    def _may_release(
+        self, name: Name, do: Deed, found: list[tuple[int, MessageId]]
+    ) -> None:
+        """77 where only a person may let it go: agents do not lift their own bounds."""
+        pending = self._office.store.mailbox(name).pending
+        items = [pending[seq] for seq, _ in found if seq in pending]
+        bound = [one for one in items if one.reason in ASIDE]
+        if do is Deed.RELEASE and any(one.rung is Rung.PARKED for one in bound):
+            self._rights.need_person("to release what a bound or the policy parked")
 
     def _refusal(self, name: Name, do: Deed) -> HomiError | None:
         """Why this caller may not order that for the mail of name; None: it may."""

@@ -31,7 +31,7 @@ class Mark:
     def __init__(self, from_: Name, via: Via, session: Session | None) -> None:
         """session: the one that was found for the process."""
         self.from_ = from_
-        self.stamp = Stamp(via)
+        self.stamp = Stamp(via, session.ref if session else None)
         self.session = session
 
     @property
@@ -141,4 +141,6 @@ def _same_name(said: str, name: str) -> bool:
 
 def repeated(stamp: Stamp) -> Stamp:
     """The same postmark, with the mark of a likely repeat."""
-    return Stamp(msgspec.structs.replace(stamp.via, repeat=True))
+    again = Stamp(msgspec.structs.replace(stamp.via, repeat=True))
+    again.process = stamp.process
+    return again

@@ -9,7 +9,7 @@ import itertools
 from collections import deque
 from typing import NamedTuple
 
-from homi.envelope import Rung
+from homi.envelope import ASIDE, Rung
 from homi.store.ahead import Ahead
 from homi.store.mailbox import Item, Mailbox
 
@@ -63,7 +63,7 @@ class Route:
                 return again
         while self._todo:
             item = self._waits_for_nothing(self._todo.popleft())
-            if item is None:
+            if item is None or _aside(item):
                 continue
             lane = (item.sender, item.to)
             if item.rung is Rung.PARKED or (item.until or now) > now:
@@ -89,6 +89,9 @@ class Route:
         waits = self._waiting.get(lane)
         if waits is not None and waits.due is None:
             self._due_at(lane, waits, 0.0)
+        elif item.seq not in self._todo:
+            # It waited beside its lane; what is under way or ends is passed over.
+            self._todo.append(item.seq)
 
     def stir(self) -> None:
         """Try every waiting lane now."""
@@ -180,7 +183,7 @@ class Route:
         while waits.seqs:
             seq = heapq.heappop(waits.seqs)
             item = self.box.pending.get(seq)
-            if item is None or seq in self._ending:
+            if item is None or seq in self._ending or _aside(item):
                 continue
             if item.rung is Rung.PARKED:
                 heapq.heappush(waits.seqs, seq)
@@ -207,6 +210,11 @@ class Route:
         """Try the lane again then."""
         waits.due = due
         heapq.heappush(self._dues, (due, next(self._count), lane))
+
+
+def _aside(item: Item) -> bool:
+    """Whether it waits for a person, and keeps nothing behind it waiting."""
+    return item.rung is Rung.PARKED and item.reason in ASIDE
 
 
 def _backoff(tries: int, draw: float) -> float:

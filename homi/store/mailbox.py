@@ -182,6 +182,8 @@ class Mailbox:
         if via.was is not None and via.was.rung in FINISHED:
             self.remember(seq, head.id, via.was.rung)
             return item
+        if via.parked is not None:
+            item.rung, item.reason = Rung.PARKED, via.parked
         self.pending[seq] = item
         self.pending_bytes += length
         self.last_seq = seq

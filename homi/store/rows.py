@@ -196,6 +196,8 @@ class Row:
         row.again = int(of.via.repeat)
         row.rung, row.changed = Rung.STORED, of.at
         row.reason = row.until = row.session = None
+        if of.via.parked is not None:
+            row.rung, row.reason = Rung.PARKED, of.via.parked
         row.taken = row.repeat = False
         row.pending = True
         if of.via.was is not None and of.via.was.rung in FINISHED:

@@ -20,6 +20,7 @@ from homi import (
     reports,
     requests,
     settings,
+    turns,
 )
 from homi.cli import main
 from homi.cli.bundle import Came
@@ -27,6 +28,7 @@ from homi.cli.config import Fact
 from homi.cli.dossier import Box, Last, Whois
 from homi.cli.far import FarWhois
 from homi.cli.importing import Count
+from homi.cli.limits import Limit
 from homi.cli.shape import Shape
 from homi.cli.status import Seen
 from homi.legs.claude import ClaudeLeg
@@ -41,6 +43,7 @@ from homi.pairing.admission import Admitted, Expelled
 from homi.pairing.card import Card
 from homi.pairing.pair import Step
 from homi.peers.probe import Probe
+from homi.policy import Policy
 from homi.store.pickup import Spooled
 from homi.store.refusals import Entry
 
@@ -63,7 +66,11 @@ OF_VERB = {
     ),
     **dict.fromkeys(("config", "completion"), "homi.1"),
     **dict.fromkeys(
-        ("queue", "quarantine", "export", "import", "prune"), "homi-queue.1"
+        (
+            *("queue", "limits", "continue", "quarantine"),
+            *("export", "import", "prune"),
+        ),
+        "homi-queue.1",
     ),
 }
 
@@ -390,6 +397,9 @@ def test_each_field_of_an_order_and_of_a_shape_is_described() -> None:
     of_shape = section(page("homi-queue.1"), "The shape")
     assert marked(of_shape, "Va") == set(Shape.__struct_encode_fields__)
     assert items(of_order, "Cm") == set(requests.Deed)
+    of_limits = section(page("homi-queue.1"), "Limits")
+    told = {*reports.Continued.__struct_fields__, *Limit.__struct_fields__}
+    assert marked(of_limits, "Va") == told
     rows = {*Entry.__struct_encode_fields__, *reports.ReadmittedRow.__struct_fields__}
     of_entry = section(page("homi-queue.1"), "The quarantine")
     assert marked(of_entry, "Va") == rows | {"data", "base64"}
@@ -399,6 +409,17 @@ def test_each_field_of_an_order_and_of_a_shape_is_described() -> None:
     assert items(of_line, "Va") == set(Exported.__struct_encode_fields__)
     of_import = section(page("homi-queue.1"), "Import")
     assert marked(of_import, "Va") == {*Count.__struct_fields__, "via.was"}
+
+
+def test_each_counted_thing_is_described() -> None:
+    """The lines of limits.jsonl, and the keys of the table policy."""
+    text = section(page("homi-limits.7"), "The file")
+    kinds = (turns.Turn, turns.Renewed, turns.Cause, turns.Wake)
+    fields = {name for kind in kinds for name in kind.__struct_encode_fields__}
+    assert marked(text, "Va") == fields | {"type"}
+    assert items(text, "Cm") == {kind.__struct_config__.tag for kind in kinds}
+    text = section(page("homi.toml.5"), "Policy")
+    assert items(text, "Va") == set(Policy.__struct_fields__)
 
 
 def test_each_setting_of_a_name_is_described_and_each_leg_exists() -> None:
@@ -413,7 +434,9 @@ def test_each_setting_is_described() -> None:
     text = page("homi.toml.5")
     fixed = section(text, "What cannot be set")
     assert items(fixed, "Va") == {key for key, _value, _unit in config.BOUNDS}
-    assert items(text.replace(fixed, ""), "Va") == set(config.Config.__struct_fields__)
+    policy = section(text, "Policy")
+    rest = text.replace(fixed, "").replace(policy, "")
+    assert items(rest, "Va") == set(config.Config.__struct_fields__)
     assert set(config.UNITS) <= set(config.Config.__struct_fields__)
 
 

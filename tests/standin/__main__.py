@@ -120,7 +120,10 @@ def parse(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--session-id", default="")
     parser.add_argument("--keep-name", action="store_true", help="obey no rename")
     parser.add_argument("--auto", action="store_true", help="turns end by themselves")
-    parser.add_argument("--reply", default="", help="what --auto answers each letter")
+    parser.add_argument(
+        "--reply", default="", help="what --auto answers each letter; {n} counts"
+    )
+    parser.add_argument("--forward", default="", help="a command, in place of a reply")
     parser.add_argument("--restricted", action="store_true", help="no socket")
     parser.add_argument("--no-transcript", action="store_true")
     return parser.parse_args(argv)

@@ -27,6 +27,7 @@ class Session:
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.options = options
+        self.replies = 0  # what --auto wrote so far
         self.config = Path(os.environ["CLAUDE_CONFIG_DIR"])
         self.sessions = self.config / "sessions"
         self.sessions.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -253,9 +254,13 @@ class Session:
             self.task(self._by_itself(letters))
 
     async def _by_itself(self, letters: list[Letter]) -> None:
-        if self.options.reply:
-            for letter in letters:
-                await self.send(letter.tag.sender, self.options.reply)
+        for letter in letters if self.options.reply else ():
+            self.replies += 1
+            text = self.options.reply.replace("{n}", str(self.replies))
+            if self.options.forward:
+                await self.run([*self.options.forward.split(), text], "")
+            else:
+                await self.send(letter.tag.sender, text)
         self.answer("done")
 
     def _blocked(self, letters: list[Letter]) -> None:
