@@ -69,7 +69,7 @@ def limits(home: str, /, *, as_json: bool) -> None:
 @options.as_json
 @click.pass_obj
 def continue_(home: str, /, messages: tuple[str, ...], *, as_json: bool) -> int:
-    """Let agents go on for a while, and release what was parked of CHAIN.
+    """Let the agents of CHAIN go on; what was parked is released.
 
     \b
       $ homi limits                # parked chains, by the id they began with
