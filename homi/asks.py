@@ -9,8 +9,8 @@ from collections.abc import Callable
 from homi.envelope import MessageId
 from homi.reports import Answered
 from homi.store.base import Mail
-from homi.store.mailbox import Item
-from homi.watchers import Waiter
+from homi.store.mailbox import Item, stamp
+from homi.watchers import Watchers
 
 Look = Callable[[], None]
 
@@ -23,7 +23,7 @@ class Asks:
         self._count: dict[MessageId, int] = {}  # how many hold it
         self._to: dict[MessageId, str] = {}  # who was asked
         self._found: dict[MessageId, Answered] = {}
-        self._waiting: dict[MessageId, list[Waiter[object]]] = {}
+        self.waits: Watchers[MessageId] = Watchers()  # by question
 
     def awaited(self, item: Item) -> bool:
         """Whether somebody waits for what that envelope answers."""
@@ -55,7 +55,7 @@ class Asks:
         """An answer stands in the files."""
         if ask in self._count and answers(self._to.get(ask, ""), answer):
             self._found.setdefault(ask, answer)
-            self.look(ask)
+            self.waits.moved(ask)
 
     def replied(self, mail: Mail) -> None:
         """An answer was stored."""
@@ -68,39 +68,12 @@ class Asks:
             name=mail.place,
             from_=head.from_ if device is None else f"{head.from_}@{device}",
             text=head.text,
-            at=mail.tail[6:30].decode("ascii"),
+            at=stamp(mail.tail),
             seq=mail.seq,
             verified=mail.via.verified,
             default=head.auto,
         )
         self.found(head.reply_to, answer)
-
-    def wait(
-        self,
-        ask: MessageId,
-        check: Callable[[], object | None],
-        answer: Callable[[object | None], None],
-        timeout: float | None,
-    ) -> Waiter[object] | None:
-        """Answer when check finds something, asked again at each event of the question,
-        or with None after timeout seconds; None is returned when it had it."""
-        waiter = Waiter(check, answer, lambda ended: self._drop(ask, ended))
-        if not waiter.start(timeout):
-            return None
-        self._waiting.setdefault(ask, []).append(waiter)
-        return waiter
-
-    def look(self, ask: MessageId) -> None:
-        """Something became of the question."""
-        for waiter in list(self._waiting.get(ask, ())):
-            waiter.look()
-
-    def _drop(self, ask: MessageId, waiter: Waiter[object]) -> None:
-        waiting = self._waiting.get(ask, [])
-        if waiter in waiting:
-            waiting.remove(waiter)
-        if not waiting:
-            self._waiting.pop(ask, None)
 
 
 def answers(to: str, answer: Answered) -> bool:

@@ -166,11 +166,7 @@ class Bounds:
         if message in budget.turns or message in budget.chains:
             return True
         boxes = (*self._store.mailboxes(), *self._store.queues())
-        return any(
-            item.rung is Rung.PARKED and item.reason in (Reason.BUDGET, Reason.LOOP)
-            for box in boxes
-            for item in box.find_all(message)
-        )
+        return any(_is_parked(item) for box in boxes for item in box.find_all(message))
 
     def renew(self, message: MessageId) -> Renewed | None:
         """Let the chain of message go on, durably; None: it could not be recorded."""
@@ -186,9 +182,7 @@ class Bounds:
             Parked(box.name, item)
             for box in (*self._store.mailboxes(), *self._store.queues())
             for item in box.pending.values()
-            if item.rung is Rung.PARKED
-            and item.reason in (Reason.BUDGET, Reason.LOOP)
-            and (item.id == message or self._freed(item, by))
+            if _is_parked(item) and (item.id == message or self._freed(item, by))
         ]
 
     def _freed(self, item: Item, by: Renewed) -> bool:
@@ -208,6 +202,11 @@ class Bounds:
         lines = self.budget.lines(self._clock.wall())
         self._file.rewrite(_encode(line) for line in lines)
         self._lines_max = max(LINES_MIN, 2 * self._file.lines)
+
+
+def _is_parked(item: Item) -> bool:
+    """Whether a bound keeps it."""
+    return item.rung is Rung.PARKED and item.reason in (Reason.BUDGET, Reason.LOOP)
 
 
 def replayed(file: Tally) -> tuple[Budget, list[Finding]]:

@@ -315,7 +315,7 @@ class Daemon:
             self._courier.recorded(name, line)
         self._talk.recorded(name, line)
         self._office.watchers.moved(name)
-        self._office.asks.look(line.id)
+        self._office.asks.waits.moved(line.id)
 
     def _explain(self, place: Name, item: Item) -> Shown:
         """How far a message is, and what it waits for."""

@@ -167,6 +167,14 @@ def ambiguous(wanted: str, *ids: str) -> Usage:
     )
 
 
+def not_linked(device: str, hint: str, near: str | None = None) -> NoSuchDevice:
+    """What is said of a device nobody linked; near is the hint where there is one."""
+    return NoSuchDevice(
+        f"no device {device} is linked here",
+        hint=f"did you mean {near}?" if near else hint,
+    )
+
+
 def from_wire(code: str, text: str, hint: str = "", reason: str = "") -> HomiError:
     """The error a daemon named by its code; an unknown code is our bug (70)."""
     return BY_CODE.get(code, Bug)(text, hint=hint, reason=reason)

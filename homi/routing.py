@@ -18,7 +18,7 @@ from homi.address import (
     nearest,
     parse_address,
 )
-from homi.errors import NoSuchDevice, NoSuchName, Usage
+from homi.errors import NoSuchName, Usage, not_linked
 from homi.store.places import queue_of
 
 ALIASES_MAX = 8  # followed one after another: a longer chain is a mistake
@@ -123,11 +123,10 @@ def elsewhere(address: Address, facts: Facts) -> Device | None:
     if device in linked:
         return device
     near = nearest(device, linked)
-    raise NoSuchDevice(
-        f"no device {device} is linked here",
-        hint=f"did you mean {address.name}@{near}?"
-        if near
-        else f"this device is {facts.device}; homi pair USER@HOST links another",
+    raise not_linked(
+        device,
+        f"this device is {facts.device}; homi pair USER@HOST links another",
+        f"{address.name}@{near}" if near else None,
     )
 
 

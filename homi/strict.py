@@ -34,7 +34,7 @@ def parse_msg(raw: bytes) -> Msg:
     try:
         msg = decode_msg(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise BadMessage(f"msg is not usable: {_plain(error)}") from error
+        raise BadMessage(f"msg is not usable: {plain(error)}") from error
     if encode(msg) != raw:
         _walk(raw)
     # Every mail pays for this look, so a plain one is told without a call.
@@ -89,7 +89,7 @@ def _walk(raw: bytes) -> None:
             parse_int=_small,
         )
     except (ValueError, RecursionError) as error:
-        raise BadMessage(f"msg is not usable: {_plain(error)}") from error
+        raise BadMessage(f"msg is not usable: {plain(error)}") from error
     _refuse_surrogates(value)
 
 
@@ -157,7 +157,7 @@ def _refuse_surrogates(value: object) -> None:
             stack.extend(item)
 
 
-def _plain(error: Exception) -> str:
+def plain(error: Exception) -> str:
     """The parser's own words on one line, without the sender's text."""
     text = str(error) or type(error).__name__
     return text.splitlines()[0][:200]

@@ -8,13 +8,12 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from homi.address import Name
-
 Found = TypeVar("Found")
+Key = TypeVar("Key")
 
 
 class Waiter(Generic[Found]):
-    """One wait: asked again at each event of its mailbox until it is answered."""
+    """One wait: asked again at each event of its key until it is answered."""
 
     def __init__(
         self,
@@ -40,7 +39,7 @@ class Waiter(Generic[Found]):
         return True
 
     def look(self) -> None:
-        """Something moved in the mailbox: answer if this is it."""
+        """Something moved: answer if this is it."""
         found = self._check()
         if found is not None:
             self.cancel()
@@ -57,41 +56,41 @@ class Waiter(Generic[Found]):
         self._answer(None)
 
 
-class Watchers:
-    """The waits of all connections, by mailbox."""
+class Watchers(Generic[Key]):
+    """The waits of all connections, by what they wait for: a mailbox, a question."""
 
     def __init__(self) -> None:
         """Nobody waits."""
-        self._by_name: dict[Name, list[Waiter[Any]]] = {}
+        self._waiting: dict[Key, list[Waiter[Any]]] = {}
 
     def wait(
         self,
-        name: Name,
+        key: Key,
         check: Callable[[], Found | None],
         answer: Callable[[Found | None], None],
         timeout: float | None,
     ) -> Waiter[Found] | None:
-        """Answer when check finds something in name's mailbox, or with None after
-        timeout seconds.  None is returned when it was answered at once."""
-        waiter = Waiter(check, answer, lambda ended: self._drop(name, ended))
+        """Answer when check finds something, asked again at each moved(key), or with
+        None after timeout seconds.  None is returned when it was answered at once."""
+        waiter = Waiter(check, answer, lambda ended: self._drop(key, ended))
         if not waiter.start(timeout):
             return None
-        self._by_name.setdefault(name, []).append(waiter)
+        self._waiting.setdefault(key, []).append(waiter)
         return waiter
 
-    def moved(self, name: Name) -> None:
-        """Something came into name's mailbox, or moved in it."""
-        if waiting := self._by_name.get(name):  # nobody waits for most mail
+    def moved(self, key: Key) -> None:
+        """Something came to what key names, or moved in it."""
+        if waiting := self._waiting.get(key):  # nobody waits for most mail
             for waiter in list(waiting):
                 waiter.look()
 
     def count(self) -> int:
         """How many wait."""
-        return sum(len(waiting) for waiting in self._by_name.values())
+        return sum(len(waiting) for waiting in self._waiting.values())
 
-    def _drop(self, name: Name, waiter: Waiter[Found]) -> None:
-        waiting = self._by_name.get(name, [])
+    def _drop(self, key: Key, waiter: Waiter[Found]) -> None:
+        waiting = self._waiting.get(key, [])
         if waiter in waiting:
             waiting.remove(waiter)
         if not waiting:
-            self._by_name.pop(name, None)
+            self._waiting.pop(key, None)

@@ -29,10 +29,10 @@ from homi.errors import (
     BadMessage,
     HomiError,
     NoInput,
-    NoSuchDevice,
     NotAllowed,
     NotReached,
     StorageFailed,
+    not_linked,
 )
 from homi.errors import from_wire as wire_error
 from homi.linked import Bundled, BundleRow
@@ -172,10 +172,7 @@ def _linked(known: list[Peering], given: str) -> Peering:
         if str(peering.device) == device:
             return peering
     near = nearest(device, [one.device for one in known])
-    raise NoSuchDevice(
-        f"no device {device} is linked here",
-        hint=f"did you mean {near}?" if near else "homi pair USER@HOST links one",
-    )
+    raise not_linked(device, "homi pair USER@HOST links one", near)
 
 
 def _shown(pack: Pack, count: int) -> Iterator[bytes]:

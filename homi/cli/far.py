@@ -14,7 +14,7 @@ from homi.cli.mail import Mail
 from homi.connection import Connection
 from homi.dial import Absent
 from homi.envelope import MessageId
-from homi.errors import NoSuchDevice
+from homi.errors import NoSuchDevice, not_linked
 from homi.far import FarName, FarRow, FarRows, Steps
 from homi.mail import neighbours
 from homi.render import Cell, fields
@@ -37,10 +37,7 @@ def from_files(root: Path, device: str | None) -> list[FarRow]:
     found = [row for row in rows if row.device == wanted]
     if not found:
         near = nearest(wanted, [row.device for row in rows])
-        raise NoSuchDevice(
-            f"no device {wanted} is linked here",
-            hint=f"did you mean {near}?" if near else "homi link ls shows them",
-        )
+        raise not_linked(wanted, "homi link ls shows them", near)
     return found
 
 

@@ -10,7 +10,7 @@ from typing import Protocol
 from homi.address import Device, nearest, parse_name
 from homi.doors.answers import Answer, Doer, Reply
 from homi.envelope import MessageId
-from homi.errors import NoSuchDevice
+from homi.errors import not_linked
 from homi.far import FarRow, FarRows, Steps
 from homi.requests import Far, FarTrace, Request
 
@@ -106,8 +106,4 @@ class Abroad:
         linked = list(self._neighbours().devices())
         if device in linked:
             return device
-        near = nearest(device, linked)
-        raise NoSuchDevice(
-            f"no device {device} is linked here",
-            hint=f"did you mean {near}?" if near else "homi link ls shows them",
-        )
+        raise not_linked(device, "homi link ls shows them", nearest(device, linked))

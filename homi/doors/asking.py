@@ -117,7 +117,7 @@ class Asking:
             else:
                 reply(i, _late(ask, titled(place), name))
 
-        waiter = asks.wait(ask, check, answer, request.timeout)
+        waiter = asks.waits.wait(ask, check, answer, request.timeout)
         if waiter is not None:
             self._waits[ask] = waiter
 

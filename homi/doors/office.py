@@ -59,7 +59,7 @@ class Office:
         self.owners = owners
         self.sessions = sessions
         self.postmaster = postmaster
-        self.watchers = Watchers()
+        self.watchers: Watchers[Name] = Watchers()
         self.asks = Asks()
         self.device = config.device_name()
         self.facts = owners.facts(self.device)

@@ -8,7 +8,7 @@ from homi.address import BUILT_IN, OWNER, Name, parse_address, parse_name, spell
 from homi.callers import Caller
 from homi.doors.office import Office
 from homi.envelope import Msg
-from homi.errors import HomiError, NoSuchDevice, NoSuchName, NotAllowed, Usage
+from homi.errors import HomiError, NoSuchName, NotAllowed, Usage, not_linked
 from homi.requests import CallerClass
 from homi.routing import Place, resolve
 from homi.store.places import device_of, is_queue, titled
@@ -47,9 +47,7 @@ class Rights:
         device = device_of(place)
         known = device in self._office.facts.devices()
         if not known and all(box.name != place for box in store.queues()):
-            raise NoSuchDevice(
-                f"no device {device} is linked here", hint="homi link ls shows them"
-            )
+            raise not_linked(str(device), "homi link ls shows them")
         return place
 
     def own_mailbox(self, given: str | None, verb: str) -> Name:

@@ -15,6 +15,7 @@ from homi.errors import HomiError, NotAllowed, Usage
 from homi.links.exchange import Exchange
 from homi.links.frames import Req
 from homi.links.traffic import Question
+from homi.strict import plain
 
 Answer = msgspec.Struct | HomiError
 Reply = Callable[[Answer], None]
@@ -75,7 +76,7 @@ class Answering:
             except HomiError as error:
                 exchange.reply(i, error)
             except (msgspec.DecodeError, RecursionError) as error:
-                text = str(error).splitlines()[0][:200]
-                exchange.reply(i, Usage(f"{req.verb} not understood: {text}"))
+                words = f"{req.verb} not understood: {plain(error)}"
+                exchange.reply(i, Usage(words))
 
         return self.guarded(grant, asked)

@@ -11,13 +11,13 @@ from pathlib import Path
 import msgspec
 
 from homi.address import Device, is_name, parse_name, show
-from homi.errors import NoSuchDevice, Usage
+from homi.config import HOPS_MAX
+from homi.errors import Usage, not_linked
 from homi.links import keys
 from homi.store.lines import Finding
 from homi.store.state import StateFile
 
 FILE = "links.json"
-HOPS_MAX = 8  # links one behind another: a longer way is a mistake
 # What ssh would read as an option, or split in two, is no host.
 _HOST = re.compile(r"[^\s\x00-\x1f\x7f-][^\s\x00-\x1f\x7f]{0,254}")
 
@@ -101,10 +101,8 @@ class Book:
         found = self._devices.get(device)
         if found is None:
             linked = ", ".join(sorted(self._devices))
-            raise NoSuchDevice(
-                f"no device {device} is linked here",
-                hint=f"linked: {linked}" if linked else "homi pair USER@HOST links one",
-            )
+            hint = f"linked: {linked}" if linked else "homi pair USER@HOST links one"
+            raise not_linked(device, hint)
         return found
 
     def all(self) -> list[Peering]:

@@ -12,6 +12,8 @@ from typing import Annotated
 
 import msgspec
 
+from homi.strict import plain
+
 VERSION = 1  # what is spoken here
 LEAST = 1  # the oldest that is understood
 WINDOW = 256  # envelopes sent and not acked
@@ -207,9 +209,9 @@ def decode(line: bytes) -> Frame | Unknown:
     try:
         frame = _GLANCE(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise ValueError(_plain(told)) from told
+        raise ValueError(plain(told)) from told
     if frame.f in _TAGS:
-        raise ValueError(f"{frame.f}: {_plain(told)}") from told
+        raise ValueError(f"{frame.f}: {plain(told)}") from told
     return frame
 
 
@@ -218,7 +220,7 @@ def peek(line: bytes) -> str:
     try:
         return _GLANCE(line).f
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ValueError(_plain(error)) from error
+        raise ValueError(plain(error)) from error
 
 
 def encode(frame: Frame) -> bytes:
@@ -244,9 +246,3 @@ def _flags(verified: bool, first: bool) -> bytes:
     return (b',"verified":true' if verified else b"") + (
         b',"first":true' if first else b""
     )
-
-
-def _plain(error: Exception) -> str:
-    """The parser's own words on one line."""
-    text = str(error) or type(error).__name__
-    return text.splitlines()[0][:TEXT_MAX]

@@ -21,7 +21,7 @@ from homi.address import (
     parse_address,
 )
 from homi.envelope import Msg, decode_msg
-from homi.errors import HomiError, NoSuchDevice, StorageFailed
+from homi.errors import HomiError, NoSuchDevice, StorageFailed, not_linked
 from homi.routing import Facts, Place, fronted_by, resolve
 from homi.store import pickup
 from homi.store.disk import RealDisk
@@ -177,10 +177,7 @@ class Places:
         known = {*self.queues(), *map(queue_of, self.devices())}
         if place not in known:
             near = nearest(place, known)
-            raise NoSuchDevice(
-                f"no device {place[1:]} is linked here",
-                hint=f"did you mean {near}?" if near else "homi link ls shows them",
-            )
+            raise not_linked(place[1:], "homi link ls shows them", near)
         return place
 
     def _resolve(self, text: str, known: set[Name], book: Book) -> Place:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from homi.errors import BadConfig, NotReached, StorageFailed
 from homi.pairing.authorized import Change
+from homi.store.disk import RealDisk
 
 SIZE_MAX = 4 << 20  # bytes; sshd reads all of it at each login
 MODE = 0o600  # of a file that was not there
@@ -70,7 +71,7 @@ def _rewrite(target: Path, change: Callable[[bytes], Change]) -> Change:
         with contextlib.suppress(OSError):
             hidden.unlink()
         raise
-    _sync(target.parent)
+    RealDisk().sync_dir(os.fspath(target.parent))
     return made
 
 
@@ -140,14 +141,5 @@ def _alone(folder: Path) -> Iterator[None]:
     try:
         fcntl.flock(fd, fcntl.LOCK_EX)
         yield
-    finally:
-        os.close(fd)
-
-
-def _sync(folder: Path) -> None:
-    """The names in folder are durable when this returns."""
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
     finally:
         os.close(fd)

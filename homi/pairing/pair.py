@@ -13,7 +13,14 @@ import msgspec
 
 from homi.address import Device, parse_name
 from homi.connection import Connection
-from homi.errors import HomiError, NoSuchDevice, NotAllowed, Unavailable, Usage
+from homi.errors import (
+    HomiError,
+    NoSuchDevice,
+    NotAllowed,
+    Unavailable,
+    Usage,
+    not_linked,
+)
 from homi.linked import Checked
 from homi.links import keys
 from homi.links.book import Book, Peering
@@ -84,7 +91,7 @@ def unpair(root: Path, given: str) -> Iterator[Step]:
     device = Device(parse_name(given))
     peering = _peering(root, device)
     if peering is None:
-        raise NoSuchDevice(f"no device {device} is linked here", hint="homi link ls")
+        raise not_linked(device, "homi link ls")
     yield _expelled_there(peering, mine)
     done = admission.expel(root, device)
     line = f", and its line in {done.file}" if done.line else ""
