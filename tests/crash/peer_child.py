@@ -73,6 +73,7 @@ class Storing:
 
     def __init__(self, path: Path, delay: float) -> None:
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        os.write(self._fd, b"\n")  # behind the stump of a line that a death cut
         self._delay = delay
 
     def accept(self, submission: Submission) -> None:

@@ -183,7 +183,9 @@ def test_floods_cost_no_memory_and_nobody_else_anything(scene: Scene) -> None:
         assert evil.frame("pong")["f"] == "pong"
         assert evil.mail(letter(text="x" * (3 * MIB)), "ada@mini")["not"]
         scene.unharmed()
-    known = json.loads((scene.mini.state / "known.json").read_text())
+    file = scene.mini.state / "known.json"  # written a moment later, and whole
+    until(file.exists, "what was told is kept")
+    known = json.loads(file.read_text())
     assert 0 < len(known["devices"]["evil"]["names"]) <= NAMES_MAX
     assert not set(tricks[:5]) & set(known["devices"]["evil"]["names"])
     grown = scene.rss() - before

@@ -197,8 +197,12 @@ class Place:
         return [line for line in _lines(path) if line is not None]
 
     def rungs(self, name: str, message: str) -> list[str]:
-        """What the ledger says of one message, in order."""
+        """What the postmark and the ledger say of one message, in order."""
         return [
+            "parked"
+            for line in self.lines(name)
+            if line["msg"]["id"] == message and "parked" in line["via"]
+        ] + [
             line["rung"] for line in self.lines(name, "ledger") if line["id"] == message
         ]
 
