@@ -66,15 +66,25 @@ def test_what_a_session_left_unread_comes_to_the_next_as_a_repeat(place: Place) 
     assert last["by"] == f"digest {again}"
 
 
-@pytest.mark.parametrize("line", range(1, 6))
-def test_a_kill_at_any_line_of_a_digest_loses_nothing(place: Place, line: int) -> None:
-    """Its intent, its offer, its letters, taken, seen: whatever is the last, every
-    letter is listed to the session, by one digest that is never made twice."""
+@pytest.mark.parametrize(
+    "fault",
+    [
+        "before-ring:1",
+        "after-ring-sync:1",
+        "mid-lines:1",
+        "before-answer:1",
+        *(f"evidence:{line}" for line in range(1, 6)),
+    ],
+)
+def test_a_kill_at_any_step_of_a_digest_loses_nothing(place: Place, fault: str) -> None:
+    """Its commit; its intent, its offer, its letters, taken, seen: whatever is the
+    last, every letter is listed to the session, by one digest that is never made
+    twice."""
     sent = _backlog(place)
     place.ok("claim", "bob")
     assert place.stop() == 0
     ada = place.session("ada", "--auto")
-    daemon = place.run_daemon(HOMI_FAULT=f"evidence:{line}")
+    daemon = place.run_daemon(HOMI_FAULT=fault)
     assert daemon.wait(PATIENCE) == -signal.SIGKILL
     place.start()
     # Another letter moves the session on: silence about the digest says something.
