@@ -17,6 +17,21 @@ NUMBER_LOW = 10**11
 NUMBER_HIGH = 9 * 10**11
 
 
+class Body(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a name was bound to that has no record in the registries of the clients."""
+
+    client: str  # codex | command | seat: the leg that reaches it
+    id: str  # what names it for ever: a thread, a pane; of a command a word
+    home: str = ""  # where it lives: a config folder, a tmux socket
+    cwd: str = ""
+    options: dict[str, object] = {}  # as its leg reads them
+
+    @property
+    def ref(self) -> SessionRef:
+        """Its identity in a ledger."""
+        return SessionRef(0, f"{self.client}:{self.id}", self.id)
+
+
 class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A durable address of this device."""
 
@@ -27,8 +42,15 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     session_id: str = ""  # UUID its planted record carries; belongs to no session
     cwd: str | None = None  # real path: only a session in it or below may own
     bound: SessionRef | None = None  # taken by a person for that session
+    body: Body | None = None  # while it lives it has the name, before any session
     settings: dict[str, object] = {}  # as homi.settings reads them
     front: bool = False  # its record stays listed; the session goes by another name
+
+    @property
+    def refs(self) -> list[SessionRef]:
+        """What it is bound to."""
+        body = [] if self.body is None else [self.body.ref]
+        return body if self.bound is None else [*body, self.bound]
 
     @property
     def built_in(self) -> bool:

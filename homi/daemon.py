@@ -36,9 +36,8 @@ from homi.doors.remarks import remarks
 from homi.doors.verbs import Verbs
 from homi.envelope import LedgerLine, SessionRef
 from homi.legs.base import Evidence
-from homi.legs.claude import ClaudeLeg, rename
-from homi.legs.hook import HookLeg, Sheet
-from homi.legs.witness import ClaudeWitness
+from homi.legs.claude import rename
+from homi.legs.hook import Sheet
 from homi.links import setup
 from homi.links.known import KnownNames
 from homi.links.talk import Talk
@@ -47,6 +46,7 @@ from homi.names import Names
 from homi.owners import Owners
 from homi.peers.registry import Planter
 from homi.postmaster import Postmaster
+from homi.reach import Reach
 from homi.sessions import Session, Sessions
 from homi.store.disk import RealDisk
 from homi.store.mailbox import Item
@@ -148,15 +148,14 @@ class Daemon:
             self._evidence,
             doubtful=store.mailboxes() if store.unclean else (),
         )
-        witness = ClaudeWitness(self._evidence, clock)
-        self._ends.callback(witness.close)
-        self._hook_leg = HookLeg(witness)
+        self._reach = Reach(self._evidence, clock)
+        self._ends.callback(self._reach.close)
         self._courier = Courier(
             store,
             owners,
             sessions,
-            [ClaudeLeg(clock, witness), self._hook_leg],
-            witness,
+            self._reach.legs,
+            self._reach.witness,
             self._peer.reply_sockets,
             clock,
             self._tell,
@@ -304,7 +303,7 @@ class Daemon:
         self, names: list[Name], session: Session, ready: Callable[[str], None]
     ) -> Sheet | None:
         """A sheet for a hook of session, on its way to be filled."""
-        sheet = self._hook_leg.open(session)
+        sheet = self._reach.hook.open(session)
         if sheet is not None:
             self._courier.brief(names, sheet, ready)
         return sheet

@@ -189,12 +189,21 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     msg: msgspec.Raw
 
 
+CLAUDE = "claude"  # the client whose sessions have records of their own
+
+
 class SessionRef(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """Which process a hand-over went to: pid and start time name it for ever."""
+    """Which process a hand-over went to: pid and start time name it for ever.  A body
+    that is no process of its own (a thread, a command) has pid 0 and `client:id`."""
 
     pid: int
     start: str  # field 22 of /proc/<pid>/stat, or the system's own text
     id: str = ""  # the conversation's id; /clear changes it, pid and start stay
+
+    @property
+    def client(self) -> str:
+        """Whose session it is: the client of a body, else CLAUDE."""
+        return CLAUDE if self.pid else self.start.partition(":")[0]
 
 
 class LedgerLine(msgspec.Struct, kw_only=True, omit_defaults=True, gc=False):

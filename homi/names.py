@@ -19,6 +19,7 @@ from homi.claims import (
     NUMBER_HIGH,
     NUMBER_LOW,
     Alias,
+    Body,
     Claim,
     DeskEntry,
     Mirror,
@@ -206,6 +207,27 @@ class Names:
         claim = msgspec.structs.replace(claim, bound=ref)
         self._put(claim)
         return claim
+
+    def embody(self, name: str, body: Body | None) -> Claim:
+        """Keep what the name is bound to, or that it is no more; Usage (64) for a
+        built-in, CannotCreate (73) where another name has that body."""
+        claim = self.require(name)
+        if claim.built_in:
+            raise Usage(f"{claim.name} belongs to no session")
+        other = self.embodied(body.ref) if body is not None else None
+        if body is not None and other is not None and other.name != claim.name:
+            raise CannotCreate(
+                f"{other.name} has that {body.client} already",
+                hint=f"homi release {other.name}, or bind another",
+            )
+        claim = msgspec.structs.replace(claim, body=body)
+        self._put(claim)
+        return claim
+
+    def embodied(self, ref: SessionRef) -> Claim | None:
+        """The claim that is bound to that body."""
+        claims = self._state.claims.values()
+        return next((c for c in claims if c.body and c.body.ref == ref), None)
 
     def settings(self, name: str) -> Settings:
         """What was chosen for the name; the defaults for one without a claim."""

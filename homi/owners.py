@@ -168,7 +168,7 @@ class Owners:
                 if (front := self._names.front_of(session.address)) is not None:
                     concerned[front] = None
             for claim in self._names.all():
-                if claim.bound is not None and _same(claim.bound, session):
+                if any(_same(ref, session) for ref in claim.refs):
                     concerned[claim.name] = None
         for name in concerned:
             self._judge(name)
@@ -202,15 +202,18 @@ class Owners:
             return bool(self.bare(name))
         leads = self._names.aliases.get(name) or self._names.mirrors.concerned(name)
         if claim is not None or not leads:
-            return owner is not None
+            return owner is not None and owner.listed
         return any(session.can_own for session in self._sessions.by_address(name))
 
     def _choose(self, name: Name, old: Session | None) -> Session | None:
-        """The bound session while it lives, else the present owner while it is fit,
-        else the first fit one."""
+        """The body or the bound session while it lives, else the present owner while
+        it is fit, else the first fit one."""
         claim = self._names.get(name)
         if claim is None or claim.built_in:
             return None
+        body = None if claim.body is None else self._sessions.by_ref(claim.body.ref)
+        if body is not None and body.can_own:
+            return body
         if claim.bound is not None:
             bound = self._sessions.by_ref(claim.bound)
             if bound is not None and bound.can_own:

@@ -14,7 +14,7 @@ import msgspec
 
 from homi.address import RESERVED, Name, fold
 from homi.clock import Clock
-from homi.envelope import SessionRef
+from homi.envelope import CLAUDE, SessionRef
 from homi.folders import FolderWatch
 from homi.peers import process, registry
 from homi.peers.registry import Record, Torn
@@ -47,6 +47,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     since: int = 0  # ms since the epoch, its own clock: when it took its name
     status_at: int = 0  # the same: since when its status is that
     hidden: bool = False  # spare or parked: its own client does not list it
+    client: str = CLAUDE  # whose session it is; another's is told by stand()
 
     @property
     def ref(self) -> SessionRef:
@@ -55,8 +56,14 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def can_own(self) -> bool:
-        """Whether a name can belong to it: it has a socket and takes turns."""
-        return bool(self.socket) and not self.hidden and self.kind not in _SERVANTS
+        """Whether a name can belong to it: it can be written to and takes turns."""
+        reachable = bool(self.socket) or not self.listed
+        return reachable and not self.hidden and self.kind not in _SERVANTS
+
+    @property
+    def listed(self) -> bool:
+        """Whether it has a record of its own, so that others find it by its name."""
+        return self.client == CLAUDE
 
 
 Subscriber = Callable[[Session | None, Session | None], None]
@@ -76,6 +83,7 @@ class Sessions:
         self._clock = clock
         self._domain = process.pid_domain()
         self._addresses: dict[Name, dict[int, None]] = {}
+        self._bodies: dict[str, Session] = {}  # by start: those without a record
         self._subscribers: list[Subscriber] = []
         self._events: deque[tuple[Session | None, Session | None]] = deque()
         self._telling = False
@@ -92,12 +100,32 @@ class Sessions:
 
     def by_ref(self, ref: SessionRef) -> Session | None:
         """The live session of that pid and start time, whatever its conversation."""
+        if not ref.pid:
+            return self._bodies.get(ref.start)
         found = self.live.get(ref.pid)
         return found if found is not None and found.start == ref.start else None
 
     def by_address(self, name: Name) -> list[Session]:
         """The live sessions of that folded name, the one that had it first first."""
         return [self.live[pid] for pid in self._addresses.get(name, ())]
+
+    def stand(self, body: Session) -> None:
+        """A session without a record (pid 0) lives, or is as told now."""
+        old = self._bodies.get(body.start)
+        if old != body:
+            self._bodies[body.start] = body
+            self._events.append((old, body))
+            self._tell()
+
+    def fall(self, ref: SessionRef) -> None:
+        """One that stand() told of can be reached no more."""
+        if (old := self._bodies.pop(ref.start, None)) is not None:
+            self._events.append((old, None))
+            self._tell()
+
+    def bodies(self) -> list[Session]:
+        """Every live session without a record."""
+        return list(self._bodies.values())
 
     def subscribe(self, callback: Subscriber) -> None:
         """Call back with (None, new), (old, new) or (old, None), in order."""

@@ -280,7 +280,7 @@ class Offering:
             possible_repeat=item.via_repeat,
             reply_socket=reply,
             line_socket=line,
-            pulled=not session.socket,
+            pulled=session.listed and not session.socket,
         )
 
     def _key(self, item: Item, session: Session, letter: Letter) -> Key:

@@ -50,7 +50,7 @@ class ClaudeLeg:
 
     def serves(self, session: Session) -> bool:
         """Whether the session has a socket at all."""
-        return bool(session.socket)
+        return session.listed and bool(session.socket)
 
     def proofs(self, session: Session) -> frozenset[Rung]:
         """OFFERED always; SEEN unless the witness found no way to prove it."""

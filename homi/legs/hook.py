@@ -63,7 +63,7 @@ class HookLeg:
 
     def serves(self, session: Session) -> bool:
         """Whether it has no better way: a session with a socket is written to."""
-        return not session.socket
+        return session.listed and not session.socket
 
     def proofs(self, session: Session) -> frozenset[Rung]:
         """OFFERED always; SEEN unless the witness found no way to prove it."""

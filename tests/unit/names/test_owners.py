@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from homi.address import OWNER, Name, parse_address
+from homi.claims import Body
 from homi.clock import SystemClock
-from homi.errors import NoInput, NoSuchName
+from homi.errors import CannotCreate, NoInput, NoSuchName, Usage
 from homi.names import Names
 from homi.owners import Owners
 from homi.sessions import Session, Sessions
@@ -333,3 +334,46 @@ def test_an_alias_is_taken_while_a_session_with_a_socket_has_its_name(
     assert scene.owners.taken(Name("bob"))
     scene.names.aliases.remove("bob")
     assert not scene.owners.taken(Name("bob"))
+
+
+THREAD = Body(client="codex", id="0190", home="/home/ada/.codex")
+
+
+def thread(body: Body) -> Session:
+    """The session of a body that lives."""
+    return Session(pid=0, start=body.ref.start, session_id=body.id, client="codex")
+
+
+def test_what_a_name_is_bound_to_has_it_while_it_lives(
+    registry: Registry, scene: Scene
+) -> None:
+    """Before any session of that name; the name stays free for a record of ours,
+    since a thread has none by which others could find it."""
+    pid = registry.session("ada")
+    scene.look()
+    assert scene.pid() == pid
+    assert scene.owners.taken(ADA)
+    scene.names.embody("ada", THREAD)
+    assert scene.pid() == pid
+    scene.sessions.stand(thread(THREAD))
+    assert scene.pid() == 0
+    assert not scene.owners.taken(ADA)
+    scene.sessions.fall(THREAD.ref)
+    assert scene.pid() == pid
+    scene.sessions.stand(thread(THREAD))
+    scene.names.embody("ada", None)
+    assert scene.pid() == pid
+
+
+def test_a_body_belongs_to_one_name(scene: Scene) -> None:
+    """Its mail would be two names'; again is no error, a built-in has none."""
+    scene.names.claim("bob", None, NOW)
+    scene.names.embody("ada", THREAD)
+    scene.names.embody("ada", THREAD)
+    with pytest.raises(CannotCreate, match="ada has that codex already"):
+        scene.names.embody("bob", THREAD)
+    with pytest.raises(Usage):
+        scene.names.embody(OWNER, THREAD)
+    found = scene.names.embodied(THREAD.ref)
+    assert found is not None
+    assert found.name == ADA

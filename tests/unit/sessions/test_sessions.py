@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from homi.clock import SystemClock
-from homi.envelope import SessionRef
+from homi.envelope import CLAUDE, SessionRef
 from homi.peers import process
 from homi.sessions import Session, Sessions
 from tests.unit.sessions.place import Registry, Watched, run
@@ -499,3 +499,39 @@ def test_detach_gives_every_descriptor_back(registry: Registry) -> None:
         assert count() == before
 
     run(main)
+
+
+def body(ident: str, **fields: str) -> Session:
+    """A thread of another client, as whoever watches it tells of it."""
+    return Session(pid=0, start=f"codex:{ident}", client="codex", **fields)
+
+
+def test_a_body_without_a_record_lives_from_the_word_of_who_watches_it(
+    registry: Registry,
+) -> None:
+    """Two of one client are two; a second word that says the same is no event."""
+
+    async def main() -> None:
+        async with Watched(registry.config) as watched:
+            sessions = watched.sessions
+            one, two = body("1", status="idle"), body("2")
+            for each in (one, two, one):
+                sessions.stand(each)
+            assert sessions.by_ref(one.ref) == one
+            assert sessions.by_ref(two.ref) == two
+            assert len(watched.events) == 2
+            sessions.stand(body("1", status="busy"))
+            sessions.fall(two.ref)
+            sessions.fall(two.ref)
+            assert len(watched.events) == 4
+            assert [each.status for each in sessions.bodies()] == ["busy"]
+            assert sessions.by_ref(two.ref) is None
+            assert sessions.live == {}
+
+    run(main)
+
+
+def test_whose_a_session_is_stands_in_its_identity() -> None:
+    """A ledger line alone tells which client to ask."""
+    assert body("1").ref.client == "codex"
+    assert SessionRef(4711, "codex:1").client == CLAUDE
