@@ -89,21 +89,14 @@ class Bounds:
         if process is None and told is None and cause not in budget.turns:
             # A program that answers what no agent was caused to send begins anew.
             return None
-        if told is not None:
-            budget.learn(told)
+        now = self._clock.wall()
+        if told is not None and (renewed := budget.learned(told, now)) is not None:
+            self._write(renewed)
         sent = Sent(head.id, sender, to, head.text, cause)
-        turn, text = budget.judge(sent, self._clock.wall(), told)
+        turn, text = budget.judge(sent, now, told)
         if turn is not None:
             self._write(turn, text)
         return turn
-
-    def told(self, message: MessageId) -> Counted | None:
-        """What another device must know of a message that goes there."""
-        turn = self.budget.turns.get(message)
-        if turn is None or not turn.n or turn.chain is None:
-            return None
-        chain = self.budget.chains.get(turn.chain)
-        return None if chain is None else Counted(turn.chain, turn.n, chain.limit)
 
     # ---- what is handed over ----
 

@@ -56,17 +56,18 @@ class Budget:
         if sent.cause is None and told is None:
             return self._beginning(sent, now), ""
         before = None if sent.cause is None else self.turns.get(sent.cause)
-        if told is not None:
-            chain, n = told.chain, told.n
-            before = before or self._last(chain)
-        elif before is not None:
+        if before is not None:
             chain, n = before.chain or before.id, before.n + 1
+        elif told is not None:
+            chain, n, before = told.chain, told.n, self._last(told.chain)
         else:
             chain, n = sent.cause or sent.id, 1
+        if told is not None and told.chain == chain:
+            n = max(n, told.n)  # what is known here is no less for what is told
         text = likeness.of(sent.text)
         turn = self._compared(sent, text, before, chain, now)
         turn = msgspec.structs.replace(turn, chain=chain, n=n)
-        reason = None if told is not None else self._reason(turn, before, now)
+        reason = self._reason(turn, before, now)
         return msgspec.structs.replace(turn, reason=reason), text.text
 
     def apply(self, line: Line, text: str = "") -> None:
@@ -85,10 +86,25 @@ class Budget:
             case Cause():
                 self.causes[line.pid, line.start] = line
 
-    def learn(self, told: Counted) -> None:
-        """A person on another device let a chain go on: so it does here."""
-        chain = self.chains.setdefault(told.chain, Chain())
-        chain.limit = max(chain.limit, min(told.limit, told.n + TURNS))
+    def told(self, message: MessageId) -> Counted | None:
+        """What another device must know of a message that goes there."""
+        turn = self.turns.get(message)
+        if turn is None or not turn.n or turn.chain is None:
+            return None
+        chain = self.chains.get(turn.chain)
+        return None if chain is None else Counted(turn.chain, turn.n, chain.limit)
+
+    def learned(self, told: Counted, now: float) -> Renewed | None:
+        """What lets a chain go on here because a person on another device did so:
+        apply() it.  A pair that came to its bound is for a person here."""
+        chain = self.chains.get(told.chain, Chain())
+        limit = min(told.limit, told.n - 1 + TURNS)
+        if limit <= chain.limit:
+            return None
+        times = chain.times + 1
+        return Renewed(
+            chain=told.chain, at=now, limit=limit, fresh=told.n - 1, times=times
+        )
 
     def renew(self, message: MessageId, now: float) -> Renewed:
         """What lets the chain that message is of, or began, go on: apply() it."""

@@ -5,6 +5,7 @@ homi-limits(7) has the fields.
 """
 
 from collections import deque
+from collections.abc import Callable
 
 import msgspec
 
@@ -104,11 +105,14 @@ class Sent(msgspec.Struct, frozen=True, gc=False):
 
 
 class Counted(msgspec.Struct, frozen=True, gc=False):
-    """What another device says of a turn that was counted there."""
+    """What a device tells the next one of a turn that it counted."""
 
     chain: MessageId
     n: int
     limit: int
+
+
+Turned = Callable[[MessageId], Counted | None]  # as which turn a message counts
 
 
 class Chain(msgspec.Struct):

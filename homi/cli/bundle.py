@@ -18,6 +18,7 @@ import msgspec
 
 from homi import paths
 from homi.address import Device, nearest, parse_name
+from homi.bounds import counted
 from homi.cli import file, options, output
 from homi.cli.caller import connect
 from homi.cli.progress import Progress
@@ -43,6 +44,7 @@ from homi.links.identity import Identity, verify
 from homi.mail.pack import Pack
 from homi.mail.places import Places
 from homi.requests import Bundle, CallerClass
+from homi.store.disk import RealDisk
 
 TOGETHER = 1 << 20  # bytes of lines in one request
 AT_ONCE = 256  # lines in one request
@@ -101,7 +103,8 @@ def write(home: str, /, device: str, to: str | None, since: str | None) -> int:
     peering = _linked(known, device)
     path = None if to in (None, "-") else Path(to or "")
     mail, now = Places(root, output.note), time.time()
-    pack = Pack(mail, known, peering.device, since or rfc3339(now - TOLD))
+    turn = counted(root, RealDisk()).told
+    pack = Pack(mail, known, peering.device, since or rfc3339(now - TOLD), turn)
     count = pack.count()
     identity = Identity.load(root)
     head = form.head_of(

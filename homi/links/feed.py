@@ -13,12 +13,13 @@ from typing import NamedTuple, Protocol
 from homi.address import Name
 from homi.clock import rfc3339
 from homi.config import LINE_MAX_ALONE, SWEEP
-from homi.envelope import LedgerLine, Reason, Rung
+from homi.envelope import LedgerLine, MessageId, Reason, Rung
 from homi.errors import HomiError
 from homi.links.exchange import Exchange
 from homi.links.frames import HEAD_MAX, Not, Refusal, mail_tail
 from homi.links.lanes import Next, Route
 from homi.store.mailbox import Item, Mailbox
+from homi.turns import Counted, Turned
 from homi.visible import visible
 
 log = logging.getLogger("homi.links")
@@ -57,6 +58,11 @@ class Bounce(Protocol):
         ...
 
 
+def _uncounted(_message: MessageId) -> Counted | None:
+    """Where nothing counts turns."""
+    return None
+
+
 class Books(NamedTuple):
     """Where a feed reads and writes."""
 
@@ -64,6 +70,7 @@ class Books(NamedTuple):
     record: Record
     bounce: Bounce
     draw: Callable[[], float]  # in [0, 1)
+    turn: Turned = _uncounted
 
 
 class Flight:
@@ -122,8 +129,10 @@ class Feed:
             self._pump()
 
     def flush(self, place: Name) -> None:
-        """Try now whatever waits for a later moment in that out queue."""
+        """Try now whatever waits for a later moment in that out queue, and what was
+        released of what waited beside its lane."""
         if (route := self._routes.get(place)) is not None:
+            route.sweep()
             route.stir()
             self._wake()
 
@@ -205,6 +214,7 @@ class Feed:
             bytes(envelope.msg),
             verified=envelope.via.verified,
             first=found.first,
+            turn=self._books.turn(item.id),
         )
         flight = Flight(route, item)
         if len(tail) + HEAD_MAX > LINE_MAX_ALONE:

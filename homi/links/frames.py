@@ -13,6 +13,7 @@ from typing import Annotated
 import msgspec
 
 from homi.strict import plain
+from homi.turns import Counted
 
 VERSION = 1  # what is spoken here
 LEAST = 1  # the oldest that is understood
@@ -80,6 +81,7 @@ class Mail(Frame, frozen=True, kw_only=True):
     at: Short = ""  # when it was stored there
     verified: bool = False  # as the sender's own device measured it
     first: bool = False  # of its lane, behind a refusal: what follows is in order
+    turn: Counted | None = None  # as which it counts over there; homi-limits(7)
     msg: msgspec.Raw
 
 
@@ -229,10 +231,20 @@ def encode(frame: Frame) -> bytes:
 
 
 def mail_tail(
-    to: str, hops: Sequence[str], at: str, msg: bytes, *, verified: bool, first: bool
+    to: str,
+    hops: Sequence[str],
+    at: str,
+    msg: bytes,
+    *,
+    verified: bool,
+    first: bool,
+    turn: Counted | None = None,
 ) -> bytes:
     """A mail frame behind its n: the rest of the line, msg as it came."""
-    parts = (_ENCODE(to), _ENCODE(hops), _ENCODE(at), _flags(verified, first), msg)
+    more = _flags(verified, first)
+    if turn is not None:
+        more += b',"turn":' + _ENCODE(turn)
+    parts = (_ENCODE(to), _ENCODE(hops), _ENCODE(at), more, msg)
     return b'"to":%b,"hops":%b,"at":%b%b,"msg":%b}\n' % parts
 
 

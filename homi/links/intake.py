@@ -9,6 +9,7 @@ from functools import partial
 from typing import Protocol
 
 from homi.address import is_name, show
+from homi.config import PAIR_TURNS, TURNS
 from homi.envelope import Via
 from homi.errors import (
     BadMessage,
@@ -18,12 +19,14 @@ from homi.errors import (
     StorageFailed,
     Unavailable,
 )
+from homi.ids import is_id
 from homi.links.exchange import Answered
 from homi.links.frames import End, Mail, Refusal
 from homi.links.greeting import Peer
 from homi.links.questions import refusal
 from homi.postmaster import Result, Stamp, Submission
 from homi.strict import parse_msg
+from homi.turns import Counted
 
 log = logging.getLogger("homi.links")
 
@@ -80,7 +83,10 @@ class Intake:
                 return
             self._refused.discard(lane)
         done = partial(self._done, lane, answered)
-        self._accept(Submission(head, msg, stamp, mail.to, done, hops))
+        sub = Submission(head, msg, stamp, mail.to, done, hops)
+        if mail.turn is not None:
+            sub.told = believed(mail.turn)
+        self._accept(sub)
 
     def _check(self, hops: tuple[str, ...]) -> None:
         """The way it came must be one that leads here."""
@@ -127,6 +133,14 @@ class Intake:
             )
         )
         return found
+
+
+def believed(turn: Counted) -> Counted | None:
+    """What another device says of a turn, within bounds; None where it names none."""
+    if not is_id(turn.chain):
+        return None
+    n = min(max(turn.n, 1), PAIR_TURNS)
+    return Counted(turn.chain, n, min(turn.limit, n - 1 + TURNS))
 
 
 _BEHIND = Refusal(code="not-reached", text="it waits behind an earlier one of its lane")

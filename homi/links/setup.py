@@ -78,7 +78,13 @@ def build(office: Office, disk: Disk, clock: Clock) -> Linkage:
     book = Book(office.device, file)
     probes = Probes(office.root, disk, store.closed)
     junction = Junction(probes)
-    books = Books(store.mailbox, office.record, office.postmaster.bounce, random.random)
+    books = Books(
+        store.mailbox,
+        office.record,
+        office.postmaster.bounce,
+        random.random,
+        lambda message: office.bounds.budget.told(message) if office.bounds else None,
+    )
     carriage = Carriage(book, books, office.postmaster, lambda: queued(store))
     carriage.join(junction)
     office.postmaster.subscribe(carriage.hint)

@@ -13,7 +13,7 @@ import msgspec
 from homi.address import Device, Name
 from homi.clock import parse_rfc3339
 from homi.config import LINE_MAX_ALONE
-from homi.envelope import FINISHED, Envelope, MessageId, Rung
+from homi.envelope import ASIDE, FINISHED, Envelope, MessageId, Reason, Rung
 from homi.links import frames
 from homi.links.book import Peering, behind
 from homi.links.bundle import IDS_TOGETHER, Stored
@@ -24,6 +24,7 @@ from homi.store.disk import RealDisk
 from homi.store.lines import Unreadable, chunks, holding
 from homi.store.places import LEDGER, QUEUE, folder_of, inbox_in, queue_of
 from homi.store.reading import EnvelopeHead, MsgHead, iter_inbox, iter_ledger
+from homi.turns import Turned
 
 Lane = tuple[str | None, str, str]
 
@@ -35,9 +36,15 @@ class Pack:
     """The lines of one bundle, behind its first."""
 
     def __init__(
-        self, mail: Places, peerings: Iterable[Peering], device: Device, since: str
+        self,
+        mail: Places,
+        peerings: Iterable[Peering],
+        device: Device,
+        since: str,
+        turn: Turned,
     ) -> None:
-        """since (RFC 3339): what came from device before is not told of any more."""
+        """since (RFC 3339): what came from device before is not told of any more;
+        turn tells as which turn a message counts here."""
         known = list(peerings)
         self._mail = mail
         there = set(mail.queues())
@@ -46,6 +53,7 @@ class Pack:
         keys = [one.key for one in known if one.device == device and one.key]
         self._key = fingerprint(keys[0]) if keys else ""
         self._since = since
+        self._turn = turn
         self.mails = 0
         self.ids = 0
         self.kept = 0  # by a person: they stay here, and what is behind them
@@ -78,13 +86,13 @@ class Pack:
             if isinstance(found, Unreadable):
                 self._leave(f"{queue.path}: at offset {found.offset}: {found.text}")
                 continue
-            if queue.parked:
-                lane = _lane(found)
-                if found.seq in queue.parked or lane in held:
+            lane, reason = _lane(found), queue.reason(found)
+            if reason is not None or lane in held:
+                if reason not in ASIDE:
                     held.add(lane)
-                    self.kept += 1
-                    continue
-            tail = _tail(found)
+                self.kept += 1
+                continue
+            tail = self._tail(found)
             if len(tail) + frames.HEAD_MAX > LINE_MAX_ALONE:
                 self._leave(
                     f"{queue.path}: message {found.seq} makes a line of {len(tail)}"
@@ -93,6 +101,18 @@ class Pack:
                 continue
             self.mails += 1
             yield frames.mail_line(self.mails, tail)
+
+    def _tail(self, envelope: Envelope) -> bytes:
+        """A message as a link would send it, behind its number."""
+        return frames.mail_tail(
+            envelope.to,
+            envelope.hops,
+            envelope.at,
+            bytes(envelope.msg),
+            verified=envelope.via.verified,
+            first=False,
+            turn=self._turn(_decode_from(envelope.msg).id),
+        )
 
     def _leave(self, text: str) -> None:
         """One that cannot go."""
@@ -133,16 +153,19 @@ class _Queue:
         folder = root / folder_of(place)
         self.path = folder / QUEUE
         self._ended: set[int] = set()
-        self.parked: set[int] = set()
+        self._reasons: dict[int, Reason | Rung | None] = {}  # as the ledger says it
         for _, line in iter_ledger(folder / LEDGER):
             if isinstance(line, Unreadable):
                 continue  # what it told cannot be known: then its message waits
             if line.rung in FINISHED:
                 self._ended.add(line.seq)
-            elif line.rung is Rung.PARKED:
-                self.parked.add(line.seq)
             else:
-                self.parked.discard(line.seq)
+                parked = line.rung is Rung.PARKED
+                self._reasons[line.seq] = (line.reason or line.rung) if parked else None
+
+    def reason(self, found: Envelope) -> Reason | Rung | None:
+        """Why it waits for a person; None: it does not."""
+        return self._reasons.get(found.seq, found.via.parked)
 
     def pending(self) -> Iterator[Envelope | Unreadable]:
         """What waits, in order of arrival; what cannot be read among it."""
@@ -154,18 +177,6 @@ class _Queue:
 def _lane(envelope: Envelope) -> Lane:
     """What is kept in order: who writes to whom."""
     return envelope.via.device, _decode_from(envelope.msg).from_, envelope.to
-
-
-def _tail(envelope: Envelope) -> bytes:
-    """A message as a link would send it, behind its number."""
-    return frames.mail_tail(
-        envelope.to,
-        envelope.hops,
-        envelope.at,
-        bytes(envelope.msg),
-        verified=envelope.via.verified,
-        first=False,
-    )
 
 
 def _head(line: bytes) -> EnvelopeHead | None:

@@ -117,6 +117,32 @@ def test_what_a_person_holds_stays_with_what_is_behind_it(apart: Apart) -> None:
     assert laptop.ok("bundle", "write", "mini").count('"f":"mail"') == 3
 
 
+def test_what_a_bound_parked_stays_and_what_counts_says_so(apart: Apart) -> None:
+    """The rest of its lane goes; the other device goes on with the count."""
+    laptop, mini = apart.laptop, apart.mini
+    with laptop.session("bob", "--auto") as bob:
+        go = mini.send("bob@laptop", "go", sender="ada")
+        read(laptop, mini.ok("bundle", "write", "laptop"))
+        bob.letter("go")
+        send = [*homi_command(), "send", "ada@mini"]
+        for text in ("point 1", "never ends", "never ends", "never ends"):
+            bob.tool(*send, "--reply-to", go, text)
+            go = laptop.journal(laptop.state / "out/mini/queue.jsonl")[-1]["msg"]["id"]
+        bob.tool(*send, "another thing")
+    queue = laptop.journal(laptop.state / "out/mini/queue.jsonl")
+    parked = [line for line in queue if "parked" in line["via"]]
+    assert parked
+    there = laptop.ok("bundle", "write", "mini")
+    assert all(line["msg"]["id"] not in there for line in parked)
+    assert "another thing" in there
+    mails = [json.loads(line) for line in there.splitlines()]
+    turns = [line["turn"]["n"] for line in mails if "turn" in line]
+    assert turns[:2] == [1, 2]
+    read(mini, there)
+    known = [row for row in mini.json("limits") if row["kind"] == "chain"]
+    assert max(row["used"] for row in known) >= 2
+
+
 def test_a_death_of_the_daemon_while_it_reads_is_mended_by_reading_again(
     apart: Apart,
 ) -> None:

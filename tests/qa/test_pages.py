@@ -46,6 +46,7 @@ from homi.peers.probe import Probe
 from homi.policy import Policy
 from homi.store.pickup import Spooled
 from homi.store.refusals import Entry
+from homi.turns import Counted
 
 REPOSITORY = Path(__file__).parents[2]
 MAN = REPOSITORY / "man"
@@ -253,7 +254,7 @@ def test_each_frame_of_a_link_and_each_end_of_one_is_described() -> None:
     parts = dict(
         re.findall(r"^\.It Cm (\S+)\n(.*?)(?=^\.It Cm |\Z)", frames_text, re.M | re.S)
     )
-    inner = {"ack": frames.Not, "names": frames.NameRow}
+    inner = {"ack": frames.Not, "names": frames.NameRow, "mail": Counted}
     assert set(parts) == {str(kind.__struct_config__.tag) for kind in frames.FRAMES}
     for kind in frames.FRAMES:
         tag = str(kind.__struct_config__.tag)

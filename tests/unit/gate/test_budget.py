@@ -175,8 +175,51 @@ def test_a_turn_counted_on_another_device_goes_on_here() -> None:
     over = send(budget, "bob", "ada@lab", "y", turn.id)
     assert over is not None
     assert over.reason is Reason.BUDGET
-    budget.learn(Counted(begun, TURNS, 10 * TURNS))
+    granted = budget.learned(Counted(begun, TURNS + 1, 10 * TURNS), NOW)
+    assert granted is not None
+    budget.apply(granted)
     assert budget.chains[begun].limit == 2 * TURNS  # no device grants without end
+    assert budget.learned(Counted(begun, TURNS + 1, 2 * TURNS), NOW) is None
+    assert over.reason is not None
+    assert budget.freed(over, granted)
+
+
+def test_no_device_says_that_a_turn_is_less_than_is_known_here() -> None:
+    """Nor of which chain it is, where that is known; nor does it pass a bound here."""
+    budget, begun = Budget(), fresh()
+    turns = talk(budget, ["bob", "ada@lab"], [f"point {n}" for n in range(12)], begun)
+    for told, n in ((Counted(fresh(), 1, TURNS), 13), (Counted(begun, 1, TURNS), 13)):
+        sent = Sent(fresh(), "ada@lab", "bob", "nothing new", turns[-1].id)
+        turn, _ = budget.judge(sent, NOW, told)
+        assert turn is not None
+        assert (turn.chain, turn.n, turn.reason) == (begun, n, Reason.BUDGET)
+    higher = Sent(fresh(), "ada@lab", "bob", "it says so", None)
+    turn, _ = budget.judge(higher, NOW, Counted(begun, 40, TURNS))
+    assert turn is not None
+    assert (turn.n, turn.reason) == (40, Reason.BUDGET)
+    known = Sent(fresh(), "ada@lab", "bob", "it says so", turns[0].id)
+    turn, _ = budget.judge(known, NOW, Counted(begun, 2, TURNS))
+    assert turn is not None
+    assert (turn.n, turn.reason) == (2, None)
+
+
+def test_what_a_person_let_go_on_there_is_compared_with_no_more_here() -> None:
+    """The first turn behind a person's word may say the same again."""
+    budget = Budget()
+    turns = talk(budget, ["bob", "ada@lab"], ["You are right. "] * 2)
+    begun = turns[0].chain
+    assert begun is not None
+    sent = Sent(fresh(), "bob", "ada@lab", "You are right. ", turns[-1].id)
+    told = Counted(begun, 3, TURNS + 2)
+    turn, _ = budget.judge(sent, NOW, told)
+    assert turn is not None
+    assert turn.reason is Reason.LOOP
+    granted = budget.learned(told, NOW)
+    assert granted is not None
+    budget.apply(granted)
+    turn, _ = budget.judge(sent, NOW, told)
+    assert turn is not None
+    assert turn.reason is None
 
 
 def test_a_sender_starts_so_many_turns_an_hour_and_then_waits() -> None:

@@ -26,6 +26,7 @@ from homi.store.base import Mail as StoreMail
 from homi.store.mailbox import Item
 from homi.store.memory import MemoryStore
 from homi.store.places import queue_of
+from homi.turns import Counted
 from tests.unit.links.kit import Pair
 
 MINI, MAX = queue_of(Device("mini")), queue_of(Device("max"))
@@ -43,7 +44,14 @@ class Laptop:
         self.bounced: list[tuple[Name, Item, Reason | None, str]] = []
         self.numbers: dict[str, int] = {}  # of what was sent, by its text
         self.frames: list[Mail] = []
-        books = Books(self.store.mailbox, self._record, self._bounce, lambda: 0.0)
+        self.turns: dict[str, Counted] = {}
+        books = Books(
+            self.store.mailbox,
+            self._record,
+            self._bounce,
+            lambda: 0.0,
+            lambda message: self.turns.get(message),
+        )
         self.feed = Feed(self.pair.laptop.exchange, books)
 
     def _record(
@@ -150,6 +158,39 @@ def test_what_waits_leaves_in_order_and_ends_with_its_ack() -> None:
         assert (laptop.left(), laptop.rungs()) == (2, [Rung.RELAYED] * 3)
         await laptop.ack(5)
         assert laptop.left() == 0
+
+    story(scenario)
+
+
+def test_a_message_that_counts_tells_as_which_turn() -> None:
+    """And one that does not tells nothing."""
+
+    async def scenario(laptop: Laptop) -> None:
+        counts = await laptop.put("counts")
+        turn = laptop.turns[counts.id] = Counted(MessageId(ids.new()), 3, 12)
+        await laptop.put("does not")
+        laptop.feed.route([MINI])
+        assert laptop.sent() == ["counts", "does not"]
+        assert [frame.turn for frame in laptop.frames] == [turn, None]
+
+    story(scenario)
+
+
+def test_what_a_person_released_beside_its_lane_leaves_at_once() -> None:
+    """What is parked by a bound keeps nothing behind it waiting, and is not waited
+    for: the word of its release finds it."""
+
+    async def scenario(laptop: Laptop) -> None:
+        item = await laptop.put("parked")
+        item.rung, item.reason = Rung.PARKED, Reason.BUDGET
+        await laptop.put("later")
+        laptop.feed.route([MINI])
+        assert laptop.sent() == ["later"]
+        laptop.feed.flush(MINI)
+        assert laptop.sent() == []
+        item.rung = Rung.STORED
+        laptop.feed.flush(MINI)
+        assert laptop.sent() == ["parked"]
 
     story(scenario)
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from homi.links import frames
 from homi.links.frames import Mail, Unknown, mail_line, mail_tail
 from homi.links.window import Inbound, Outbound
+from homi.turns import Counted
 
 TEXT = st.text(st.characters(exclude_categories=("Cs",)))
 
@@ -19,14 +20,15 @@ TEXT = st.text(st.characters(exclude_categories=("Cs",)))
     to=TEXT,
     hops=st.lists(TEXT, max_size=8),
     text=TEXT,
-    verified=st.booleans(),
-    first=st.booleans(),
+    flags=st.booleans(),
+    turn=st.none() | st.builds(Counted, TEXT, st.integers(1, 99), st.integers(1, 99)),
 )
 def test_a_mail_line_is_one_line_and_carries_msg_as_it_is(
-    n: int, to: str, hops: list[str], text: str, verified: bool, first: bool
+    n: int, to: str, hops: list[str], text: str, flags: bool, turn: Counted | None
 ) -> None:
+    verified, first = flags, not flags
     msg = json.dumps({"text": text, "a": 1}, ensure_ascii=True).encode()
-    tail = mail_tail(to, hops, "now", msg, verified=verified, first=first)
+    tail = mail_tail(to, hops, "now", msg, verified=verified, first=first, turn=turn)
     line = mail_line(n, tail)
     assert line.endswith(b"}\n")
     assert b"\n" not in line[:-1]
@@ -35,6 +37,7 @@ def test_a_mail_line_is_one_line_and_carries_msg_as_it_is(
     assert bytes(mail.msg) == msg
     assert (mail.n, mail.to, mail.hops) == (n, to, hops)
     assert (mail.verified, mail.first, mail.at) == (verified, first, "now")
+    assert mail.turn == turn
 
 
 @given(st.binary(max_size=200))

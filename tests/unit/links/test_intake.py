@@ -1,6 +1,7 @@
 """What comes in over a link: stored with a true postmark, or refused and not stored."""
 
 import asyncio
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from homi.links.greeting import Peer
 from homi.links.intake import LANES, STAMPS, Intake
 from homi.names import Names
 from homi.owners import Owners
-from homi.postmaster import Postmaster
+from homi.postmaster import Postmaster, Submission
 from homi.sessions import Sessions
 from homi.store.disk import RealDisk
 from homi.store.memory import MemoryStore
@@ -27,6 +28,17 @@ from tests.unit.links.kit import IDENTITIES, KEYS, Pair, Turned
 
 LAPTOP = Peer(Device("laptop"), KEYS["laptop"], "homi", 1, 0.0)
 Answer = Refusal | None
+CHAIN = ids.new()
+
+
+class Noted:
+    """A desk that only notes what comes."""
+
+    def __init__(self) -> None:
+        self.subs: list[Submission] = []
+
+    def accept(self, sub: Submission) -> None:
+        self.subs.append(sub)
 
 
 class Mini:
@@ -117,6 +129,38 @@ def test_mail_is_stored_with_the_postmark_of_the_link(run: Callable[..., None]) 
         via = found.via
         assert (via.door, via.device, via.verified) == ("link", "laptop", True)
         assert (via.key, via.relay) == (IDENTITIES["laptop"].fingerprint, None)
+
+    run(scenario)
+
+
+@pytest.mark.parametrize(
+    ("told", "believed"),
+    [
+        ({"chain": CHAIN, "n": 3, "limit": 12}, (3, 12)),
+        ({"chain": CHAIN, "n": 3, "limit": 99, "more": {}}, (3, 14)),
+        ({"chain": CHAIN, "n": 10**30, "limit": 10**30}, (200, 211)),
+        ({"chain": CHAIN, "n": -5, "limit": -5}, (1, -5)),
+        ({"chain": "../../x", "n": 1, "limit": 12}, None),
+        ({"chain": "x" * 100_000, "n": 1, "limit": 12}, None),
+    ],
+    ids=range(6),
+)
+def test_what_is_told_of_a_turn_is_believed_within_bounds(
+    run: Callable[..., None], told: object, believed: tuple[int, int] | None
+) -> None:
+    """Whatever it says, the mail itself is taken."""
+
+    async def scenario(mini: Mini) -> None:
+        body = msgspec.json.encode(letter())
+        tail = mail_tail("ada@mini", ["laptop"], "", body, verified=True, first=False)
+        turn = b'"turn":%b,"msg":' % json.dumps(told).encode()
+        mail = decode(mail_line(1, tail.replace(b'"msg":', turn))[:-1])
+        assert isinstance(mail, Mail)
+        desk = Noted()
+        Intake(mini.pair.mini.exchange, LAPTOP, desk).take(mail, lambda _not: None)
+        (sub,) = desk.subs
+        found = None if sub.told is None else (sub.told.n, sub.told.limit)
+        assert found == believed
 
     run(scenario)
 

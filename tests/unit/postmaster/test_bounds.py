@@ -242,9 +242,9 @@ def test_a_turn_of_another_device_is_counted_as_it_says(
         bench.given(BOB, "bob", msg.id)
         answer = Msg(id=ids.new(), from_="bob", to="ada@lab", text="no")
         assert (await bench.send(answer, stamp(BOB))).rung is Rung.PARKED
-        known = bench.bounds.told(answer.id)
+        known = bench.bounds.budget.told(answer.id)
         assert known == Counted(begun, TURNS + 1, TURNS)
-        assert bench.bounds.told(MessageId(ids.new())) is None
+        assert bench.bounds.budget.told(MessageId(ids.new())) is None
 
     run(scenario)
 
