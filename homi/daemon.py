@@ -169,9 +169,9 @@ class Daemon:
         self._office = Office(
             os.fspath(root), settings, store, names, owners, sessions, postmaster
         )
-        self._linkage = setup.build(self._office, disk, clock)
-        owners.devices = self._linkage.links.devices
         self._looking = looking = Looking(root)
+        self._linkage = setup.build(self._office, disk, clock, looking)
+        owners.devices = self._linkage.links.devices
         self._talk = Talk(
             self._linkage,
             names,
@@ -201,13 +201,7 @@ class Daemon:
         self._office.since = self._clock.wall()
         self._office.findings = [
             f"{found.path}{_place(found.offset)}: {found.text}"
-            for part in (
-                self._store,
-                self._names,
-                self._linkage.book,
-                self._talk,
-                bounds,
-            )
+            for part in (self._store, self._names, self._linkage, self._talk, bounds)
             for found in part.findings
         ]
         self._office.links = self._linkage.clerk

@@ -76,6 +76,12 @@ class FarRung(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     by: str = ""
 
 
+class FarMissing(msgspec.Struct, frozen=True):
+    """Those of the messages asked about that a device does not have."""
+
+    missing: list[str]
+
+
 class FarRungs(msgspec.Struct, frozen=True):
     """Those of the messages asked about that came from who asks."""
 

@@ -18,8 +18,9 @@ from homi.envelope import MessageId
 from homi.errors import HomiError, NotReached, Unavailable
 from homi.mail.asked import about, answer_to, opener
 from homi.mail.mail import Mail
-from homi.mail.shared import rungs, steps
+from homi.mail.shared import missing, rungs, steps
 from homi.reports import Answered
+from homi.store.relayed import Sent, letters, sent
 
 log = logging.getLogger("homi.looking")
 
@@ -66,6 +67,22 @@ class Looking:
     def opener(self, message: MessageId, reply: Reply) -> None:
         """Who began the conversation that the message is in."""
         self._look(lambda mail: opener(mail, message), reply)
+
+    def sent(self, queue: Name, below: int | None, since: str, reply: Reply) -> None:
+        """What went on from an out queue before the seq below: Sent."""
+        self._look(lambda mail: sent(mail.index([queue]), queue, below, since), reply)
+
+    def letters(
+        self, queue: Name, found: Sent, by: frozenset[str], now: float, reply: Reply
+    ) -> None:
+        """Those of what went on from it that can go once more: Letters."""
+        self._look(
+            lambda mail: letters(mail.index([queue]), found.entries, by, now), reply
+        )
+
+    def missing(self, ids: list[MessageId], reply: Reply) -> None:
+        """Those of ids that are nowhere here: FarMissing."""
+        self._look(lambda mail: missing(mail, ids), reply)
 
     def stop(self) -> None:
         """Look no more; who waits is not answered."""

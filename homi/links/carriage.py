@@ -15,6 +15,7 @@ from homi.links.feed import Books, Feed
 from homi.links.frames import Mail, Not
 from homi.links.greeting import Peer
 from homi.links.intake import Desk, Intake
+from homi.links.recall import Recall
 from homi.links.traffic import Junction
 from homi.store.mailbox import Item
 from homi.store.places import device_of, queue_of
@@ -37,12 +38,14 @@ class Carriage:
         books: Books,
         desk: Desk,
         queued: Callable[[], Iterable[Device]],
+        recall: Recall,
     ) -> None:
         """queued tells the devices that mail waits for, linked or not."""
         self._book = book
         self._books = books
         self._desk = desk
         self._queued = queued
+        self._recall = recall
         self._carried: dict[Exchange, Carried] = {}
         book.subscribe(self._changed)
 
@@ -81,12 +84,16 @@ class Carriage:
         feed = Feed(exchange, self._books)
         intake = Intake(exchange, peer, self._desk)
         self._carried[exchange] = Carried(peer.device, feed, intake)
-        feed.route(self._places(peer.device))
+        places = self._places(peer.device)
+        feed.hold(places)
+        feed.route(places)
+        self._recall.met(exchange, places, feed)
 
     def _ended(self, exchange: Exchange) -> None:
         """What is not settled stays pending."""
         if (carried := self._carried.pop(exchange, None)) is not None:
             carried.feed.stop()
+            self._recall.ended(exchange)
 
     def _take(self, exchange: Exchange, mail: Mail, answered: Answered) -> None:
         """Mail from there."""

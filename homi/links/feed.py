@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 from homi.address import Name
 from homi.clock import rfc3339
 from homi.config import LINE_MAX_ALONE, SWEEP
-from homi.envelope import LedgerLine, MessageId, Reason, Rung
+from homi.envelope import Envelope, LedgerLine, MessageId, Reason, Rung
 from homi.errors import HomiError
 from homi.links.exchange import Exchange
 from homi.links.frames import HEAD_MAX, Not, Refusal, mail_tail
@@ -102,6 +102,7 @@ class Feed:
         peer = exchange.peer
         self._by = f"link {peer.device if peer else ''}"
         self._routes: dict[Name, Route] = {}
+        self._held: set[Name] = set()
         self._ready: deque[Route] = deque()  # those that may have something to send
         self._flights: deque[Flight] = deque()  # in the order of their numbers
         self._upto = 0
@@ -120,11 +121,29 @@ class Feed:
             self._sweep = self._loop.call_later(SWEEP, self._look)
         self._wake()
 
+    def hold(self, places: Iterable[Name]) -> None:
+        """Send nothing of these out queues before they are released."""
+        self._held.update(places)
+
+    def release(self, place: Name) -> None:
+        """Let that out queue go; nothing happens where it does already."""
+        if place in self._held:
+            self._held.discard(place)
+            self._wake()
+
+    def again(
+        self, place: Name, items: Iterable[Item], found: Callable[[], None]
+    ) -> None:
+        """Send what was over there and is lost; found: when all of it is settled."""
+        if (route := self._routes.get(place)) is not None:
+            route.again(items, found)
+            self._wake()
+
     def hint(self, place: Name, item: Item) -> None:
         """There is a new envelope, or one that a person let go."""
         if (route := self._routes.get(place)) is not None:
             route.arrived(item)
-            if route not in self._ready:
+            if route not in self._ready and place not in self._held:
                 self._ready.append(route)
             self._pump()
 
@@ -169,7 +188,9 @@ class Feed:
 
     def _wake(self) -> None:
         """Every route may have something to send."""
-        self._ready = deque(self._routes.values())
+        self._ready = deque(
+            route for place, route in self._routes.items() if place not in self._held
+        )
         self._pump()
 
     def _pump(self) -> None:
@@ -204,16 +225,14 @@ class Feed:
         except HomiError as error:
             # Its neighbours go on; the sweep tries it again.
             log.error("%s %s", item.id, error.text)
-            route.settled(item)
-            route.recorded(item.seq)
+            route.unread(item)
             return
         tail = mail_tail(
             item.to,
             envelope.hops,
             envelope.at,
             bytes(envelope.msg),
-            verified=envelope.via.verified,
-            first=found.first,
+            flags=_flags(envelope, found),
             turn=self._books.turn(item.id),
         )
         flight = Flight(route, item)
@@ -278,6 +297,16 @@ def _told(refusal: Refusal) -> str:
     """The other end's words, harmless to look at."""
     hint = f" ({refusal.hint})" if refusal.hint else ""
     return visible(f"{refusal.text or refusal.code}{hint}")[:1000]
+
+
+def _flags(envelope: Envelope, found: Next) -> list[str]:
+    """What is true of it as a mail frame."""
+    flags = {
+        "verified": envelope.via.verified,
+        "first": found.first,
+        "again": found.again,
+    }
+    return [name for name, is_set in flags.items() if is_set]
 
 
 def _ignore(_kept: bool) -> None:

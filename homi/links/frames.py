@@ -6,7 +6,7 @@ homi-protocol(7) is the format.
 
 import functools
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import Annotated
 
@@ -82,6 +82,7 @@ class Mail(Frame, frozen=True, kw_only=True):
     verified: bool = False  # as the sender's own device measured it
     first: bool = False  # of its lane, behind a refusal: what follows is in order
     turn: Counted | None = None  # as which it counts over there; homi-limits(7)
+    again: bool = False  # it was acked once, and is not known there any more
     msg: msgspec.Raw
 
 
@@ -236,12 +237,12 @@ def mail_tail(
     at: str,
     msg: bytes,
     *,
-    verified: bool,
-    first: bool,
+    flags: Iterable[str],
     turn: Counted | None = None,
 ) -> bytes:
-    """A mail frame behind its n: the rest of the line, msg as it came."""
-    more = _flags(verified, first)
+    """A mail frame behind its n: the rest of the line, msg as it came.  flags: the
+    fields that are true."""
+    more = b"".join(b',"%b":true' % flag.encode() for flag in flags)
     if turn is not None:
         more += b',"turn":' + _ENCODE(turn)
     parts = (_ENCODE(to), _ENCODE(hops), _ENCODE(at), more, msg)
@@ -251,10 +252,3 @@ def mail_tail(
 def mail_line(n: int, tail: bytes) -> bytes:
     """The whole line of a mail frame."""
     return b'{"f":"mail","n":%d,%b' % (n, tail)
-
-
-def _flags(verified: bool, first: bool) -> bytes:
-    """Those that are set."""
-    return (b',"verified":true' if verified else b"") + (
-        b',"first":true' if first else b""
-    )

@@ -64,7 +64,7 @@ class Intake:
         self._peer = peer
         self._key = peer.fingerprint
         self._accept = desk.accept
-        self._stamps: dict[tuple[tuple[str, ...], bool], Stamp] = {}
+        self._stamps: dict[tuple[tuple[str, ...], bool, bool], Stamp] = {}
         self._refused: set[Lane] = set()  # until their first comes again
 
     def take(self, mail: Mail, answered: Answered) -> None:
@@ -72,7 +72,8 @@ class Intake:
         msg, hops = bytes(mail.msg), tuple(mail.hops)
         try:
             head = parse_msg(msg)
-            stamp = self._stamps.get((hops, mail.verified)) or self._stamp(mail, hops)
+            kind = (hops, mail.verified, mail.again)
+            stamp = self._stamps.get(kind) or self._stamp(mail, hops)
         except HomiError as error:
             self._refuse(str(mail.n), error, answered)
             return
@@ -123,13 +124,15 @@ class Intake:
         if len(self._stamps) >= STAMPS:
             self._stamps.clear()
         peer = self._peer.device
-        found = self._stamps[hops, mail.verified] = Stamp(
+        found = self._stamps[hops, mail.verified, mail.again] = Stamp(
             Via(
                 door="link",
                 device=hops[0],
                 key=self._key,
                 relay=None if hops[0] == peer else peer,
                 verified=mail.verified,
+                # Who it was for may have read it before this device went back.
+                repeat=mail.again,
             )
         )
         return found

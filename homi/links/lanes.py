@@ -7,6 +7,7 @@ Sends nothing, writes nothing.  homi-protocol(7) states the rule.
 import heapq
 import itertools
 from collections import deque
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from homi.envelope import ASIDE, Rung
@@ -24,6 +25,7 @@ class Next(NamedTuple):
 
     item: Item
     first: bool  # of its lane, behind a refusal
+    again: bool = False  # it was over there, and is lost
 
 
 class Waiting:
@@ -52,6 +54,8 @@ class Route:
         self._flying: dict[int, Lane] = {}  # sent, not settled
         self._ending: set[int] = set()  # settled, not recorded
         self._waiting: dict[Lane, Waiting] = {}
+        self._lost: dict[int, Item] = {}  # finished here, and gone over there
+        self._found: Callable[[], None] = _nobody
         self._dues: list[tuple[float, int, Lane]] = []  # a heap; an entry may be stale
         self._count = itertools.count()
 
@@ -70,7 +74,7 @@ class Route:
                 self._hold(lane, item, now)
                 continue
             self._flying[item.seq] = lane
-            return Next(item, first=False)
+            return Next(item, first=False, again=item.seq in self._lost)
         return None
 
     def due(self) -> float | None:
@@ -93,6 +97,13 @@ class Route:
             # It waited beside its lane; what is under way or ends is passed over.
             self._todo.append(item.seq)
 
+    def again(self, items: Iterable[Item], found: Callable[[], None]) -> None:
+        """These went over once and are lost there: they go again, in their place in
+        the order.  found is called when the last of them is settled."""
+        self._lost |= {item.seq: item for item in items}
+        self._found = found
+        self._todo = deque(sorted({*self._todo, *self._lost}))
+
     def stir(self) -> None:
         """Try every waiting lane now."""
         for lane, waits in self._waiting.items():
@@ -110,9 +121,18 @@ class Route:
         else:
             self._landed(lane, waits)
 
+    def unread(self, item: Item) -> None:
+        """It could not be read: what was lost over there is not found again."""
+        if item.seq in self._lost:
+            self._found = _nobody
+        self.settled(item)
+        self.recorded(item.seq)
+
     def recorded(self, seq: int) -> None:
         """Its ledger says so: it is done with."""
         self._ending.discard(seq)
+        if self._lost.pop(seq, None) is not None and not self._lost:
+            self._found()
 
     def refused(self, item: Item, now: float, draw: float) -> float | None:
         """Refused for now: its lane waits.  Until when (wall seconds) if it is the one
@@ -142,13 +162,17 @@ class Route:
             self._todo = deque(sorted({*self._todo, *missing}))
             self._last = max(self._last, self._todo[-1])
 
+    def _item(self, seq: int) -> Item | None:
+        """What is to go under that seq; None: it is done with."""
+        return self.box.pending.get(seq) or self._lost.get(seq)
+
     def _is_new(self, seq: int) -> bool:
         """Whether nothing was known of it."""
         return seq > self._last
 
     def _waits_for_nothing(self, seq: int) -> Item | None:
         """The item, unless it is gone, under way or in a lane that waits."""
-        item = self.box.pending.get(seq)
+        item = self._item(seq)
         if item is None or seq in self._flying or seq in self._ending:
             return None
         if self._waiting:
@@ -182,7 +206,7 @@ class Route:
             return None
         while waits.seqs:
             seq = heapq.heappop(waits.seqs)
-            item = self.box.pending.get(seq)
+            item = self._item(seq)
             if item is None or seq in self._ending or _aside(item):
                 continue
             if item.rung is Rung.PARKED:
@@ -191,7 +215,7 @@ class Route:
                 return None
             waits.trying = True
             self._flying[seq] = lane
-            return Next(item, first=True)
+            return Next(item, first=True, again=seq in self._lost)
         del self._waiting[lane]
         return None
 
@@ -210,6 +234,10 @@ class Route:
         """Try the lane again then."""
         waits.due = due
         heapq.heappush(self._dues, (due, next(self._count), lane))
+
+
+def _nobody() -> None:
+    """Nothing was lost, so nobody waits for its end."""
 
 
 def _aside(item: Item) -> bool:

@@ -22,10 +22,13 @@ from homi.links.feed import Books
 from homi.links.inward import Bundles
 from homi.links.links import Engine, Links
 from homi.links.overdue import Overdue, Patience, Way
+from homi.links.recall import FILE as RECALL
+from homi.links.recall import Looks, Marks, Recall
 from homi.links.state import REASONS
 from homi.links.traffic import Junction
 from homi.store.base import Store
 from homi.store.disk import Disk
+from homi.store.lines import Finding
 from homi.store.mailbox import Item
 from homi.store.places import device_of
 from homi.store.state import StateFile
@@ -41,6 +44,12 @@ class Linkage(NamedTuple):
     carriage: Carriage
     bundles: Bundles
     overdue: Overdue
+    recall: Recall
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What could not be read of it."""
+        return self.book.findings + self.recall.findings
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Keep the links up, and look after what waits."""
@@ -68,8 +77,8 @@ class Linkage(NamedTuple):
         return REASONS[self.links.verdict(device).state]
 
 
-def build(office: Office, disk: Disk, clock: Clock) -> Linkage:
-    """Read links.json; nothing is dialled before Links.start().
+def build(office: Office, disk: Disk, clock: Clock, looks: Looks) -> Linkage:
+    """Read links.json and recall.json; nothing is dialled before Links.start().
 
     VersionMismatch (76) where a newer homi wrote that file.
     """
@@ -85,7 +94,9 @@ def build(office: Office, disk: Disk, clock: Clock) -> Linkage:
         random.random,
         lambda message: office.bounds.budget.told(message) if office.bounds else None,
     )
-    carriage = Carriage(book, books, office.postmaster, lambda: queued(store))
+    marks = StateFile(os.fspath(root / RECALL), disk, Marks)
+    recall = Recall(store, looks, marks)
+    carriage = Carriage(book, books, office.postmaster, lambda: queued(store), recall)
     carriage.join(junction)
     office.postmaster.subscribe(carriage.hint)
     links = Links(
@@ -107,7 +118,7 @@ def build(office: Office, disk: Disk, clock: Clock) -> Linkage:
         Patience(settings.delay_after * 3_600, settings.bounce_after * 86_400),
     )
     office.postmaster.subscribe(overdue.arrived)
-    return Linkage(book, links, clerk, junction, carriage, bundles, overdue)
+    return Linkage(book, links, clerk, junction, carriage, bundles, overdue, recall)
 
 
 def _way(links: Links, device: Device) -> Way:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from homi.address import Device, Name
 from homi.clock import Clock
 from homi.far import FarName
+from homi.links import recall
 from homi.links.answering import Grant
 from homi.links.book import Peering
 from homi.links.checks import VERB as PROBE
@@ -100,6 +101,9 @@ class Talk:
         probe = junction.questions[PROBE]
         junction.questions[PROBE] = gossip.answering.guarded(Grant.CHECK, probe)
         junction.questions |= gossip.questions
+        junction.questions[recall.VERB] = gossip.answering.done_by(
+            Grant.TRACE, linkage.recall.answer
+        )
         linkage.book.subscribe(self._booked)
 
     def _booked(self, device: Device, peering: Peering | None) -> None:

@@ -109,8 +109,7 @@ class Pack:
             envelope.hops,
             envelope.at,
             bytes(envelope.msg),
-            verified=envelope.via.verified,
-            first=False,
+            flags=["verified"] if envelope.via.verified else (),
             turn=self._turn(_decode_from(envelope.msg).id),
         )
 

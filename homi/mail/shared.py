@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from homi.envelope import SHOWN, LedgerLine, MessageId, origin
 from homi.errors import StorageFailed, Usage
-from homi.far import FarRung, FarRungs, Step, Steps
+from homi.far import FarMissing, FarRung, FarRungs, Step, Steps
 from homi.mail.life import Line, Start, life
 from homi.mail.mail import Mail
 from homi.store.index import Entry
@@ -29,6 +29,12 @@ def rungs(mail: Mail, key: str, ids: Iterable[MessageId]) -> FarRungs:
             )
             found.append(told)
     return FarRungs(found)
+
+
+def missing(mail: Mail, ids: Iterable[MessageId]) -> FarMissing:
+    """Those of the messages that are in no mailbox and no queue here, whoever brought
+    them."""
+    return FarMissing([one for one in ids if not any(_here(mail, one))])
 
 
 def steps(mail: Mail, key: str, message: MessageId) -> Steps:
@@ -58,6 +64,16 @@ def _came(mail: Mail, key: str, message: MessageId) -> Iterator[Entry]:
             continue
         if origin(via) == f"link:{key}":
             yield entry
+
+
+def _here(mail: Mail, message: MessageId) -> Iterator[bool]:
+    """For each place where the message should be, whether it is."""
+    for entry in mail.find(message):
+        if entry.id == message:
+            try:
+                yield bool(mail.line(entry))
+            except StorageFailed as error:
+                mail.note(error.text)
 
 
 def _step(place: str, line: Line) -> Step:

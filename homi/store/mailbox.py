@@ -4,6 +4,7 @@ Owns the meaning of inbox and ledger lines.  Writes nothing: the committer does,
 and tells it through arrived() and apply().  homi-mailbox(5) is the format.
 """
 
+import heapq
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from sys import intern
@@ -33,6 +34,8 @@ from homi.store.places import device_of, titled
 FINISHED_KEPT = 10_000  # ids a mailbox still answers for after they left pending
 _STORED = Rung.STORED  # of every new item: asked of its class, a member costs more
 HANDED_OVER = frozenset({Rung.OFFERED, Rung.TAKEN})
+# Of what left an out queue: it is known to have been stored on the other device.
+ONWARD = frozenset({Rung.RELAYED, Rung.OFFERED, Rung.SEEN, Rung.ANSWERED})
 
 ReadLine = Callable[[int, int], bytes]  # (offset, length) of the inbox -> its bytes
 
@@ -253,6 +256,21 @@ class Mailbox:
     def piece(self, offset: int, length: int) -> bytes:
         """Bytes of the inbox, fewer at its end; OSError where they cannot be read."""
         return self._read_line(offset, length)
+
+    def knows(self, message: MessageId) -> bool:
+        """Whether that id is pending, or among the last that were finished: a no is
+        none, what is older stands in the files alone."""
+        return message in self._ids or message in self._finished
+
+    def onward(self, count: int) -> list[MessageId]:
+        """So many of the last that went on to another device, the newest first; of
+        what was finished since the start, for the most part."""
+        went = (
+            (seq, message)
+            for message, (seq, rung) in self._finished.items()
+            if rung in ONWARD
+        )
+        return [message for _, message in heapq.nlargest(count, went)]
 
     def finished(self) -> Iterator[MessageId]:
         """The ids kept of what is finished, oldest first."""

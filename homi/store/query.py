@@ -42,6 +42,7 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     since: str | None = None  # RFC 3339, itself included
     before: str | None = None  # RFC 3339, itself not included
     after: int = 0  # seq
+    below: int | None = None  # seq
     text: str | None = None  # words that stand in its text
     limit: int | None = None
     newest: bool = False  # the newest first, else the oldest
@@ -57,6 +58,7 @@ def asked(query: Query) -> tuple[list[str], list[object]]:
         ("mail.thread = ?", query.thread),
         ("mail.at >= ?", query.since),
         ("mail.at < ?", query.before),
+        ("mail.seq < ?", query.below),
     ):
         if value is not None:
             clauses.append(clause)

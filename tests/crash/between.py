@@ -93,7 +93,7 @@ class Side:
         self.lanes = [Lane(place, f"{name}@{other}", n) for name, n in pairs]
         self.copy: Path | None = None
         self.promised: list[int] = []
-        self.forgotten: set[str] = set()  # stored here behind the copy, and gone
+        self.forgotten = 0  # stored here behind the copy, and gone with it
 
     def stored(self) -> list[str]:
         """The ids in its mailboxes, in the order of each."""
@@ -117,10 +117,10 @@ class Side:
         """Kill it; let its state root be the copy, and start it."""
         assert self.copy is not None
         self.place.kill()
-        gone = set(self.stored())
+        had = len(self.stored())
         shutil.rmtree(self.place.state)
         shutil.copytree(self.copy, self.place.state)
-        self.forgotten |= gone - set(self.stored())
+        self.forgotten = had - len(self.stored())
         for lane, at in zip(self.lanes, self.promised, strict=True):
             lane.back(at)
         self.place.start()
@@ -207,6 +207,7 @@ class Between:
         for here, there in (self.sides, self.sides[::-1]):
             found["cut off"] += sum(lane.cut for lane in here.lanes)
             found["stored"] += _verify(here, there)
+            found["forgotten"] += here.forgotten
         return found
 
     def _wait(self, holds: Callable[[], bool], what: str) -> None:
@@ -252,8 +253,8 @@ def _verify(here: Side, there: Side) -> int:
     assert not doubled, f"stored twice: {doubled}"
     sent = [one for lane in here.lanes for one in lane.ids]
     assert set(stored) <= set(sent), f"invented: {set(stored) - set(sent)}"
-    # What a device had stored behind its backup, and told of, went with its disk.
-    lost = set(sent) - set(stored) - there.forgotten
+    # Also what a device had stored and told of, and lost with its disk.
+    lost = set(sent) - set(stored)
     assert not lost, f"{len(lost)} lost, {sorted(lost)[:3]}"
     place = {message: at for at, message in enumerate(stored)}
     for lane in here.lanes:

@@ -26,9 +26,7 @@ Lines = list[bytes]
 def bundle(to: str = "mini", signer: str = "laptop") -> Lines:
     """Three messages and what the writer has, signed."""
     tails = [
-        mail_tail(
-            "ada@mini", ["laptop"], "", b'{"id":"%d"}' % n, verified=True, first=False
-        )
+        mail_tail("ada@mini", ["laptop"], "", b'{"id":"%d"}' % n, flags=["verified"])
         for n in range(3)
     ]
     mails = [mail_line(n, tail) for n, tail in enumerate(tails, 1)]

@@ -457,3 +457,66 @@ def test_a_wait_that_the_ledger_tells_of_is_kept_by_the_next_connection() -> Non
         assert laptop.sent() == ["a0!"]
 
     story(scenario)
+
+
+def test_a_queue_that_is_held_sends_nothing_before_its_release() -> None:
+    async def scenario(laptop: Laptop) -> None:
+        await laptop.put("old")
+        laptop.feed.hold([MINI])
+        laptop.feed.route([MINI])
+        laptop.feed.hint(MINI, await laptop.put("new"))
+        laptop.feed.flush(MINI)
+        assert laptop.sent() == []
+        laptop.feed.release(MINI)
+        laptop.feed.release(MINI)
+        assert laptop.sent() == ["old", "new"]
+
+    story(scenario)
+
+
+def test_what_was_lost_over_there_goes_again_before_what_is_newer() -> None:
+    """Marked as such, and it ends as it did before."""
+
+    async def scenario(laptop: Laptop) -> None:
+        lost = [await laptop.put(f"lost{n}") for n in range(3)]
+        laptop.feed.route([MINI])
+        laptop.sent()
+        await laptop.ack(3)
+        assert laptop.left() == 0
+        found: list[int] = []
+        laptop.feed.hold([MINI])
+        laptop.feed.hint(MINI, await laptop.put("new"))
+        laptop.feed.again(MINI, lost[1:], lambda: found.append(1))
+        laptop.feed.release(MINI)
+        assert laptop.sent() == ["lost1", "lost2", "new"]
+        assert [frame.again for frame in laptop.frames[3:]] == [True, True, False]
+        await laptop.ack(5)
+        assert found == [1]
+        await laptop.ack(6)
+        assert (laptop.left(), laptop.rungs()) == (0, [Rung.RELAYED] * 6)
+        laptop.feed.flush(MINI)
+        assert laptop.sent() == []
+
+    story(scenario)
+
+
+def test_what_was_lost_waits_with_its_lane_where_it_is_refused() -> None:
+    """Newer mail of the lane stays behind it."""
+
+    async def scenario(laptop: Laptop) -> None:
+        lost = await laptop.put("lost")
+        laptop.feed.route([MINI])
+        laptop.sent()
+        await laptop.ack(1)
+        laptop.feed.hold([MINI])
+        laptop.feed.hint(MINI, await laptop.put("new"))
+        laptop.feed.again(MINI, [lost], lambda: None)
+        laptop.feed.release(MINI)
+        assert laptop.sent() == ["lost", "new"]
+        await laptop.ack(3, refused(FULL, 2), refused(FULL, 3))
+        laptop.feed.flush(MINI)
+        assert laptop.sent() == ["lost!"]
+        await laptop.ack(4)
+        assert laptop.sent() == ["new"]
+
+    story(scenario)

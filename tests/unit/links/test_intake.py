@@ -69,10 +69,11 @@ class Mini:
         hops: tuple[str, ...] = ("laptop",),
         *,
         first: bool = False,
+        again: bool = False,
     ) -> Answer:
         """What the peer is answered."""
         async with asyncio.timeout(5):
-            return await self.give(msg, to, hops, first=first)
+            return await self.give(msg, to, hops, first=first, again=again)
 
     def give(
         self,
@@ -81,10 +82,12 @@ class Mini:
         hops: tuple[str, ...] = ("laptop",),
         *,
         first: bool = False,
+        again: bool = False,
     ) -> asyncio.Future[Answer]:
         """What the peer will be answered."""
         body = msg if isinstance(msg, bytes) else msgspec.json.encode(msg)
-        tail = mail_tail(to, hops, "", body, verified=True, first=first)
+        flags = ["verified", *["first"] * first, *["again"] * again]
+        tail = mail_tail(to, hops, "", body, flags=flags)
         mail = decode(mail_line(1, tail)[:-1])
         assert isinstance(mail, Mail)
         got: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
@@ -152,7 +155,7 @@ def test_what_is_told_of_a_turn_is_believed_within_bounds(
 
     async def scenario(mini: Mini) -> None:
         body = msgspec.json.encode(letter())
-        tail = mail_tail("ada@mini", ["laptop"], "", body, verified=True, first=False)
+        tail = mail_tail("ada@mini", ["laptop"], "", body, flags=["verified"])
         turn = b'"turn":%b,"msg":' % json.dumps(told).encode()
         mail = decode(mail_line(1, tail.replace(b'"msg":', turn))[:-1])
         assert isinstance(mail, Mail)
@@ -359,5 +362,18 @@ def test_what_a_peer_makes_this_end_remember_is_bounded(
             await mini.take(letter(**{"from": f"n{n}"}))
         ((reason, text),) = mini.pair.mini.port.ends
         assert (reason, "lanes" in text) == ("busy", True)
+
+    run(scenario)
+
+
+def test_what_is_sent_once_more_behind_a_backup_is_marked(
+    run: Callable[..., None],
+) -> None:
+    """Its reader may have had it before; any other mail of that way is not marked."""
+
+    async def scenario(mini: Mini) -> None:
+        for again in (False, True, False):
+            assert await mini.take(letter(), again=again) is None
+        assert [one.via.repeat for one in mini.stored()] == [False, True, False]
 
     run(scenario)

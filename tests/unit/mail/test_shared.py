@@ -10,7 +10,7 @@ from homi.envelope import MessageId, Rung
 from homi.far import FarRung, FarRungs, Steps
 from homi.looking import Looking
 from homi.mail import Mail
-from homi.mail.shared import rungs, steps
+from homi.mail.shared import missing, rungs, steps
 from tests.unit.mail.kit import Root, letter, message, stamp
 
 KEY, OTHER = "SHA256:mini", "SHA256:lab"
@@ -86,3 +86,9 @@ def test_looking_answers_on_the_loop_and_bounds_who_waits(root: Root) -> None:
         assert {type(one) for one in good} == {Steps, FarRungs}
 
     asyncio.run(main())
+
+
+def test_what_is_here_by_any_way_is_not_missing(root: Root) -> None:
+    """A message that came over another device must not come again by this one."""
+    asked = [MessageId(message(number)) for number in (1, 2, 3, 4)]
+    assert missing(mail(root), asked).missing == [message(4)]
