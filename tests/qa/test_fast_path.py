@@ -93,6 +93,44 @@ def test_what_is_sent_decodes_by_the_one_schema(tmp_path: Path) -> None:
     assert [type(one) for one in decoded] == kinds
 
 
+def test_a_question_and_an_answer_decode_by_the_one_schema(tmp_path: Path) -> None:
+    """And their messages are those of the one encoder: of each option that says
+    something in them."""
+    union = msgspec.json.Decoder(
+        requests.Hello | requests.Ask | requests.Ack | requests.About | requests.Send
+    )
+    about = {"id": ids.new(), "name": "alice", "to": "ada@mini"}
+    answer = {"id": about["id"], "answer": ids.new(), "name": "alice", "text": "yes"}
+    root = tmp_path / "s"
+    verbs = {"ask": answer, "about": about, "ack": {}}
+    answers = {verb: lambda _, ok=ok: {"ok": ok} for verb, ok in verbs.items()}
+    with FakeDaemon(root, **answers) as daemon:
+        for argv in (
+            ["ask", "ada@mini", "well?", "--timeout", "5"],
+            ["ask", "--needs", "human", "owner", "well?"],
+            ["ask", "--deadline", "60", "--default", "no", "ada", "well?"],
+            ["reply", about["id"][-12:], "yes"],
+        ):
+            plan = fast.parse(["--home", str(root), *argv])
+            assert plan is not None
+            assert fast.post(plan) == 0
+    decoded = [union.decode(line) for line in daemon.lines]
+    of = [one for one in decoded if not isinstance(one, requests.Hello)]
+    asked = [requests.Ask, requests.Ack]
+    assert [type(one) for one in of] == [*asked * 3, requests.About, requests.Send]
+    heads = []
+    for one in of:
+        if isinstance(one, requests.Ask | requests.Send):
+            heads.append(parse_msg(bytes(one.msg)))
+            assert encode(heads[-1]) == bytes(one.msg)
+    assert [head.kind for head in heads] == [Kind.ASK] * 3 + [Kind.REPLY]
+    plain, person, default, reply = heads
+    assert (plain.to, plain.text, plain.needs) == ("ada@mini", "well?", None)
+    assert person.needs == "human"
+    assert (default.ttl_s, default.default) == (60, "no")
+    assert (reply.to, reply.reply_to) == (about["to"], about["id"])
+
+
 def test_send_imports_nothing_heavy(tmp_path: Path) -> None:
     """Each of these costs as much as the whole send; the control: a list has some."""
     probe = (
