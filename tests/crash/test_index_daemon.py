@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from homi.store.fault import CLOSING, INDEXING
+from tests.crash.steps import steps
 from tests.standin.place import PATIENCE, Place, homi_command, until
 
 COUNT = 60
@@ -148,7 +149,10 @@ CHANGES: dict[str, Callable[[Path, Path], object]] = {
 }
 
 
-@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+@pytest.mark.parametrize(
+    "change",
+    steps(CHANGES.values(), ["flipped bits", "a copy from before", "gone"], CHANGES),
+)
 def test_a_daemon_and_its_commands_do_without_a_good_index(
     place: Segmented, change: Callable[[Path, Path], object]
 ) -> None:

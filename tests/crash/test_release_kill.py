@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import pytest
 
 from homi.store.fault import COMMIT
+from tests.crash.steps import steps
 from tests.standin.place import PATIENCE, Place, homi_command
 
 COUNT = 5
@@ -34,7 +35,9 @@ def entries(place: Place) -> list[str]:
     return [one["id"] for one in rows if one["reason"] == "no-such-name"]
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize(
+    "point", steps(POINTS, ["before-ring", "after-ring-sync", "before-answer"])
+)
 def test_a_kill_in_a_release_loses_and_doubles_no_letter(
     place: Place, point: str
 ) -> None:
@@ -63,13 +66,16 @@ def test_a_kill_in_a_release_loses_and_doubles_no_letter(
     assert entries(place) == []
 
 
-def test_a_kill_while_names_are_saved_leaves_what_was_said(place: Place) -> None:
+@pytest.mark.parametrize("turns", steps([3, 24], [3]))
+def test_a_kill_while_names_are_saved_leaves_what_was_said(
+    place: Place, turns: int
+) -> None:
     """Aliases, settings and fronts: whatever was answered is there, in a whole file,
     and of the one under way all or nothing."""
     place.start()
     place.ok("claim", "ada")
     said: list[str] = []
-    for turn in range(8):
+    for turn in range(turns):
         lines = "".join(
             f"homi alias add a{turn}-{n} ada && echo a{turn}-{n}\n"
             f"homi set ada quiet=0{n % 10}:00-09:30 && echo set\n"
@@ -83,13 +89,13 @@ def test_a_kill_while_names_are_saved_leaves_what_was_said(place: Place) -> None
             stderr=subprocess.DEVNULL,
         )
         assert shell.stdout is not None
-        seen = [shell.stdout.readline() for _ in range(1 + turn)]
+        seen = [shell.stdout.readline() for _ in range(1 + turn % 8)]
         place.kill()
         seen += shell.stdout.read().splitlines(keepends=True)
         shell.stdout.close()
         shell.wait(PATIENCE)
         words = [line.decode().strip() for line in seen]
-        said += [word for word in words if re.fullmatch(r"a\d-\d", word)]
+        said += [word for word in words if re.fullmatch(r"a\d+-\d", word)]
         place.start()
         state = json.loads((place.state / "names.json").read_text())
         assert "ada" in state["claims"]

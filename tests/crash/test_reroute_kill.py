@@ -4,6 +4,7 @@ A letter is in the old queue, in the new one or in both; the order given again p
 each into the new one once, in the order of its lane.
 """
 
+import itertools
 import json
 import signal
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ import pytest
 
 from homi.links.identity import Identity
 from homi.store.fault import COMMIT
+from tests.crash.steps import steps
 from tests.standin.place import PATIENCE, Place
 
 COUNT = 5
@@ -37,8 +39,12 @@ def waiting(place: Place, device: str) -> list[str]:
     return [json.loads(line)["id"] for line in out.splitlines()]
 
 
-@pytest.mark.parametrize("batch", [1, 2])
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize(
+    ("point", "batch"),
+    steps(
+        itertools.product(POINTS, (1, 2)), [("after-ring-sync", 1), ("mid-lines", 2)]
+    ),
+)
 def test_a_kill_in_a_reroute_loses_and_doubles_no_letter(
     place: Place, point: str, batch: int
 ) -> None:
@@ -62,7 +68,7 @@ def test_a_kill_in_a_reroute_loses_and_doubles_no_letter(
     assert len(place.journal(queue)) == COUNT
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("point", steps(POINTS, ["after-ring-sync"]))
 def test_a_kill_while_mail_is_sent_back_ends_none_untold(
     place: Place, point: str
 ) -> None:
