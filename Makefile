@@ -49,7 +49,7 @@ install: $(STAMP)
 	  to="$(DESTDIR)$(PREFIX)/share/man/man$${page##*.}"; \
 	  mkdir -p "$$to" && install -m 644 "$$page" "$$to/" || exit 1; done
 	mkdir -p "$(DESTDIR)$(PREFIX)/share/homi"
-	cp -R contrib "$(DESTDIR)$(PREFIX)/share/homi/"
+	cp -RL contrib "$(DESTDIR)$(PREFIX)/share/homi/"
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache

@@ -32,6 +32,7 @@ MODULES = {
     "legs": "legs",
     "pair": "pair",
     "unpair": "pair",
+    "setup": "setup",
     "link": "link",
     "bundle": "bundle",
     "send": "send",

@@ -9,6 +9,7 @@ and may add "sleep": seconds.  With an empty queue the answer is the text "ok".
 
   POST /_ctl/push  {"session": id, "steps": […]}
   GET  /_ctl/log?session=ID&since=N   the model calls, oldest first
+  GET  /_ctl/asked?text=T         how many requests hold T anywhere, in any session
   GET  /_ctl/ping
 """
 
@@ -64,6 +65,7 @@ class Api(ThreadingHTTPServer):
         self.lock = threading.Lock()
         self.queues: dict[str, list[Json]] = {}
         self.calls: list[Json] = []
+        self.bodies: list[str] = []  # of every request, whole
         super().__init__(("127.0.0.1", port), Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401
@@ -75,6 +77,7 @@ class Api(ThreadingHTTPServer):
         """Log a call of the model; the step that answers it."""
         main = len(body.get("tools") or []) > 3
         with self.lock:
+            self.bodies.append(json.dumps(body, ensure_ascii=False))
             self.calls.append(
                 {
                     "n": len(self.calls) + 1,
@@ -132,6 +135,9 @@ class Handler(BaseHTTPRequestHandler):
         elif url.path == "/_ctl/log":
             since = int(query.get("since", 0))
             self.reply(self.server.log(query.get("session", ""), since))
+        elif url.path == "/_ctl/asked":
+            with self.server.lock:
+                self.reply(sum(query["text"] in one for one in self.server.bodies))
         elif url.path.startswith("/v1/models"):
             self.reply({"data": [], "has_more": False})
         else:

@@ -5,6 +5,7 @@ import json
 import os
 import shlex
 import signal
+import urllib.parse
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -55,6 +56,10 @@ class Claude(Namespace):
             return hits[0] if hits else ""
 
         return str(until(found, f"{name} is given {part!r}", patience, 0.2))
+
+    def asked(self, text: str) -> int:
+        """How many requests of any session held text, in whatever place."""
+        return int(self.control(f"/_ctl/asked?text={urllib.parse.quote(text)}"))
 
     # ---- sessions ----
 

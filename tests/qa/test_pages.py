@@ -44,6 +44,9 @@ from homi.pairing.card import Card
 from homi.pairing.pair import Step
 from homi.peers.probe import Probe
 from homi.policy import Policy
+from homi.setup.editor import State
+from homi.setup.installation import Row
+from homi.setup.record import Kept
 from homi.store.pickup import Spooled
 from homi.store.refusals import Entry
 from homi.turns import Counted
@@ -53,6 +56,7 @@ MAN = REPOSITORY / "man"
 PAGES = sorted(MAN.glob("*.[1-8]"))
 OF_VERB = {
     "hook": "homi-hook.1",
+    "setup": "homi-setup.1",
     "link": "homi-link.1",
     "bundle": "homi-bundle.1",
     **dict.fromkeys(("pair", "unpair"), "homi-pair.1"),
@@ -303,6 +307,11 @@ def test_each_field_of_a_pairing_is_described() -> None:
     """Those of its steps, and of what either end does."""
     text = section(page("homi-pair.1"), "The fields of a step")
     assert items(text, "Va") == set(Step.__struct_fields__)
+    text = section(page("homi-setup.1"), "What is printed")
+    assert items(text, "Va") == set(Row.__struct_fields__)
+    assert items(text, "Cm") == set(State)
+    text = section(page("homi-setup.1"), "FILES")
+    assert marked(text, "Va") == set(Kept.__struct_fields__)
     ends = section(page("homi-link.1"), "The fields of card, admit and expel")
     fields = [set(kind.__struct_fields__) for kind in (Card, Admitted, Expelled)]
     assert items(ends, "Va") == set().union(*fields)

@@ -1,0 +1,98 @@
+"""`setup`: an agent's client told of homi, and homi taken out again.  homi-setup(1).
+
+Owns how each part is told; homi.setup has the files.
+"""
+
+from collections.abc import Sequence
+
+import click
+
+from homi.cli import options, output
+from homi.cli.fast import complain
+from homi.errors import BadMessage
+from homi.render import cell
+from homi.setup import program
+from homi.setup.editor import State
+from homi.setup.installation import CLIENTS, Installation, Row
+from homi.visible import visible_lines
+
+COLUMNS = ("STATE", "PART", "FILE")
+TOLD = {State.ABSENT: "not there"}  # as a person reads it
+
+
+@click.command()
+@click.argument("client", metavar="CLIENT", type=click.Choice(sorted(CLIENTS)))
+@click.option("--dry-run", "dry", is_flag=True, help="Show what would change.")
+@click.option("--remove", is_flag=True, help="Take homi out again.")
+@click.option("--config-dir", "config", metavar="DIR", help="The client's folder.")
+@click.option("--homi", "exe", metavar="PATH", help="The homi that it is to run.")
+@options.as_json
+@click.pass_obj
+def setup(
+    home: str,
+    /,
+    client: str,
+    config: str | None,
+    exe: str | None,
+    *,
+    dry: bool,
+    remove: bool,
+    as_json: bool,
+) -> int:
+    """Tell an agent's CLIENT of homi: claude or codex.
+
+    \b
+      $ homi setup claude --dry-run    # what would change, and nothing more
+      $ homi setup claude
+      $ homi setup codex
+      $ homi setup claude --remove
+    """
+    command = program.words(exe or "", home)
+    installation = Installation(client, config or "", command)
+    rows: list[Row] = []
+    try:
+        for row in installation.change(remove=remove, dry=dry):
+            rows.append(row)
+    finally:
+        # What was done before a failure is told, too.
+        _tell(rows, dry=dry, as_json=as_json)
+    if not remove:
+        for text in program.warnings(command):
+            output.note(text)
+    return _left(rows)
+
+
+def _tell(rows: Sequence[Row], *, dry: bool, as_json: bool) -> None:
+    """The rows, or with dry their differences."""
+    if as_json:
+        output.json_lines(rows)
+    elif dry:
+        for row in rows:
+            _raw(row.diff)
+        if not any(row.diff for row in rows):
+            output.note("nothing would change")
+    else:
+        shown = [(TOLD.get(one.state, one.state), one.part, one.file) for one in rows]
+        output.table(COLUMNS, shown)
+
+
+def _left(rows: Sequence[Row]) -> int:
+    """What a person has to know or to do; 65 where a file could not be edited."""
+    status = 0
+    for row in (one for one in rows if one.note):
+        text = f"{row.file}: {row.note}"
+        if row.state is not State.LEFT:
+            output.note(cell(text))
+            continue
+        if row.paste:
+            _raw(row.paste + "\n")
+        by_hand = "paste the above into it" if row.paste else "take homi out by hand"
+        status = complain(BadMessage(text, hint=by_hand))
+    return status
+
+
+def _raw(text: str) -> None:
+    """Text of a file: as it is for a program, harmless on a terminal."""
+    if text and output.terminal():
+        text = "".join(f"{line}\n" for line in visible_lines(text))
+    output.raw(text.encode())
