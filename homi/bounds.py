@@ -13,6 +13,7 @@ import msgspec
 from homi.address import OWNER, Name
 from homi.budget import Budget
 from homi.clock import Clock
+from homi.digest import read
 from homi.envelope import (
     FINISHED,
     Kind,
@@ -22,7 +23,9 @@ from homi.envelope import (
     Reason,
     Rung,
     SessionRef,
+    decode_msg,
 )
+from homi.errors import StorageFailed
 from homi.sessions import Session
 from homi.store.base import Store
 from homi.store.disk import Disk
@@ -105,8 +108,8 @@ class Bounds:
         listed = line.rung is Rung.OFFERED and line.reason is Reason.DIGEST
         # The intent counts: a quick session answers before its outcome is known, and
         # what is told later of an older letter makes that no newer.
-        if line.session is not None and (line.rung is Rung.INTENT or listed):
-            self.given(line.session, name, item)
+        if line.session is not None and line.rung is Rung.INTENT:
+            self.given(line.session, name, self._causing(name, item))
         out = line.rung is Rung.OFFERED and line.leg is not None and not listed
         if out and item.kind in CAUSING and item.address != OWNER:
             at = self._clock.wall()
@@ -119,6 +122,30 @@ class Bounds:
         if item.kind not in CAUSING or (now is not None and now.id == item.id):
             return
         self._write(Cause(pid=process[0], start=process[1], id=item.id, name=name))
+
+    def _causing(self, name: Name, item: Item) -> Item:
+        """The letter that is given with item: of those in a digest the one that is
+        furthest in its chain, else the newest."""
+        if item.kind is not Kind.NOTICE:
+            return item
+        box, turns = self._store.mailbox(name), self.budget.turns
+        try:
+            which = read(item.seq, decode_msg(box.read(item).msg))
+        except (StorageFailed, msgspec.MsgspecError):
+            which = None
+        if which is None:
+            return item
+
+        def far(letter: Item) -> tuple[int, int]:
+            turn = turns.get(letter.id)
+            return (turn.n if turn is not None else 0), letter.seq
+
+        among = (
+            letter
+            for letter in box.pending.values()
+            if which.lists(letter.seq) and letter.kind in CAUSING
+        )
+        return max(among, key=far, default=item)
 
     def rest(self, name: Name, item: Item) -> float:
         """Seconds until another letter of its sender may start a turn; 0: now."""

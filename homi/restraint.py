@@ -43,6 +43,7 @@ def settings(names: Names, policy: Policy) -> Callable[[Name], Settings]:
 
     def chosen(name: Name) -> Settings:
         own = names.settings(name)
-        return own if own.quiet is not None else replace(own, quiet=quiet)
+        chose = own.awake or own.quiet is not None
+        return own if chose else replace(own, quiet=quiet)
 
     return chosen

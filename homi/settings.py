@@ -33,6 +33,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     legs: tuple[str, ...] = ()  # the only ones to use, in order; empty: every one
     pace: Pace = Pace()
     quiet: Quiet | None = None
+    awake: bool = False  # quiet=off was chosen: the policy's hours are not for it
     digest: int | None = DIGEST_FROM  # a backlog over it goes as a digest; None: never
 
     def quiet_until(self, now: float) -> float | None:
@@ -62,6 +63,7 @@ def read(raw: Mapping[str, object]) -> tuple[Settings, list[str]]:
                 known[key] = _PARSERS[key](str(raw[key]))
             except Usage as error:
                 faults.append(error.text)
+    known["awake"] = raw.get("quiet") == OFF
     return msgspec.structs.replace(DEFAULTS, **known), faults
 
 
@@ -92,12 +94,13 @@ def change(
     return changed
 
 
-def show_all(raw: Mapping[str, object], legs: Iterable[str]) -> list[Shown]:
-    """Every setting with its value, and whether the name has one of its own."""
+def show_all(raw: Mapping[str, object], legs: Iterable[str], quiet: str) -> list[Shown]:
+    """Every setting with its value, and whether the name has one of its own; quiet is
+    the policy's, for all names without."""
     defaults = {
         "legs": ",".join(legs),
         "pace": f"{PACE_RATE:g}/{PACE_BURST}",
-        "quiet": OFF,
+        "quiet": quiet or OFF,
         "digest": str(DIGEST_FROM),
     }
     return [

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from homi import paths
+from homi import config, paths
 from homi.address import Name
 from homi.cli import options, output
 from homi.cli.caller import own
@@ -62,4 +62,5 @@ def _from_files(root: Path, name: str) -> Chosen:
         raise NoSuchName(f"no claim of {place}", hint=f"homi claim {place}")
     raw = claim.get("settings")
     kept = raw if isinstance(raw, dict) else {}
-    return Chosen(place, [SettingRow(*one) for one in show_all(kept, LEGS)])
+    quiet = config.load(paths.config_file()).policy.quiet
+    return Chosen(place, [SettingRow(*one) for one in show_all(kept, LEGS, quiet)])

@@ -109,7 +109,8 @@ class Naming:
             claim = office.names.choose(name, request.pairs, LEGS)
         else:
             claim = office.names.require(self._rights.mailbox(request.name))
-        rows = [SettingRow(*one) for one in show_all(claim.settings, LEGS)]
+        quiet = office.config.policy.quiet
+        rows = [SettingRow(*one) for one in show_all(claim.settings, LEGS, quiet)]
         reply(request.i, Chosen(claim.name, rows))
 
     def _own_front(self, name: Name) -> None:

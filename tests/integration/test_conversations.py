@@ -3,26 +3,47 @@ restarts of both daemons, and nobody else's does; agents that answer each other 
 one count, whichever device they are on, and one person who lets them go on."""
 
 import json
+import time
 from collections.abc import Iterator
 
 import pytest
 
 from tests.cli.run import at_terminal
-from tests.integration.linked import Pair
+from tests.integration.linked import SETTINGS, Pair
 from tests.integration.test_ask import Asking
 from tests.standin import sshd
 from tests.standin.place import PATIENCE, Place, homi_command, until
 
 
+class Ruled(Pair):
+    """The laptop is quiet at this hour; mini takes not all that comes from it."""
+
+    def place(self, device: str, keepalive: float) -> Place:
+        """With its policy."""
+        now = time.time()
+        from_, to = (
+            time.strftime("%H:%M", time.gmtime(now + hours * 3600)) for hours in (-2, 2)
+        )
+        policy = {
+            "laptop": f'quiet = "{from_}-{to}@UTC"\n',
+            "mini": 'remote = {"carl@laptop" = "park", "dan@laptop" = "refuse"}\n',
+        }
+        config = SETTINGS.format(device=device, keepalive=keepalive)
+        return Place(f"{config}[policy]\n{policy[device]}", device=device)
+
+
 @pytest.fixture(scope="module")
 def pair() -> Iterator[Pair]:
-    """svc, bob and amy on the laptop, ada, eve and bo on mini."""
+    """svc, bob, amy and some whom mini has rules for on the laptop, ada, eve and bo on
+    mini."""
     sshd.need()
-    with Pair() as made:
-        here, there = ("svc", "bob", "amy"), ("ada", "eve", "bo")
+    with Ruled() as made:
+        here, there = ("svc", "bob", "amy", "carl", "dan"), ("ada", "eve", "bo")
         for one, names in ((made.laptop, here), (made.mini, there)):
             for name in names:
                 one.ok("claim", name)
+        for name in ("svc", "amy"):
+            made.laptop.ok("set", name, "quiet=off")
         made.link()
         made.both_up()
         yield made
@@ -106,6 +127,35 @@ def test_a_late_answer_is_mail_that_is_found_by_its_question(pair: Pair) -> None
         assert f"reply to {ask}" in svc.letter("now I know")["text"]
     first, late = map(json.loads, laptop.ok("thread", "--json", ask).splitlines())
     assert (first["id"], late["from"], late["device"]) == (ask, "ada", "mini")
+
+
+def test_each_sender_of_another_device_has_its_rule_and_quiet_hours_keep_no_queue(
+    pair: Pair,
+) -> None:
+    """One is delivered, one parked until a person releases it, one refused and told
+    so; all leave a device whose own sessions are given nothing now."""
+    laptop, mini = pair.laptop, pair.mini
+    with mini.session("ada", "--auto") as ada, laptop.session("dan", "--auto") as dan:
+        parked = laptop.send("ada@mini", "from carl", sender="carl")
+        refused = laptop.send("ada@mini", "from dan", sender="dan")
+        laptop.send("ada@mini", "from bob", sender="bob")
+        assert ada.letter("from bob")
+        notice = laptop.notice("dan", refused)["msg"]
+        assert notice["kind"] == "bounce"
+        assert "the policy of mini takes no mail from dan@laptop" in notice["text"]
+        mini.reached("ada", parked, "parked")
+        row = mini.json("queue", "ada")
+        assert (row["id"], row["reason"]) == (parked, "policy")
+        assert not [one for one in ada.letters() if "from carl" in one["text"]]
+        release = ["queue", "release", parked]
+        assert ada.tool(*homi_command(), *release)["rc"] == 77
+        done = at_terminal(mini.env(), mini.work, release, screen=False)
+        assert done.returncode == 0, done.stderr
+        assert ada.letter("from carl")
+        # What came back is kept for dan, who is quiet.
+        row = until(lambda: laptop.json("queue", "dan"), "it waits")
+        assert (row["id"], row["rung"]) == (notice["id"], "held")
+        assert dan.letters() == []
 
 
 def _turns(pair: Pair) -> int:

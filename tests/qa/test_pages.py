@@ -435,7 +435,7 @@ def test_each_counted_thing_is_described() -> None:
 def test_each_setting_of_a_name_is_described_and_each_leg_exists() -> None:
     """The keys of `homi set`, and the legs that one of them may name."""
     text = section(page("homi-claim.1"), "DESCRIPTION")
-    assert items(text, "Va") == {one.key for one in settings.show_all({}, ())}
+    assert items(text, "Va") == {one.key for one in settings.show_all({}, (), "")}
     assert (ClaudeLeg.name, HookLeg.name) == settings.LEGS
 
 

@@ -11,7 +11,7 @@ LEGS = ("claude", "hook")
 def test_a_name_without_settings_has_the_defaults() -> None:
     """And each is shown as one."""
     assert read({}) == (DEFAULTS, [])
-    shown = show_all({}, LEGS)
+    shown = show_all({}, LEGS, "")
     assert [(key, value) for key, value, _ in shown] == [
         ("legs", "claude,hook"),
         ("pace", "0.4/20"),
@@ -32,7 +32,19 @@ def test_each_setting_is_kept_as_text_and_read_as_what_it_means() -> None:
     assert settings.pace == Pace(0.1, 5)
     assert settings.digest is None
     assert settings.quiet_until(0.0) == 7 * 3600.0
-    assert all(one.own for one in show_all(raw, LEGS))
+    assert all(one.own for one in show_all(raw, LEGS, ""))
+
+
+def test_the_policys_quiet_hours_are_the_default_of_a_name() -> None:
+    """A name that was given off is awake in them; an unusable value is no choice."""
+    for raw, quiet, value, own in (
+        ({}, "22:00-07:00", "22:00-07:00", False),
+        ({"quiet": "off"}, "22:00-07:00", "off", True),
+        ({"quiet": "nonsense"}, "22:00-07:00", "22:00-07:00", False),
+        ({}, "", "off", False),
+    ):
+        assert ("quiet", value, own) in show_all(raw, LEGS, quiet)
+        assert read(raw)[0].awake is (raw == {"quiet": "off"})
 
 
 def test_an_empty_value_is_the_default_again() -> None:
@@ -92,5 +104,5 @@ def test_a_damaged_value_in_the_file_costs_that_setting_only() -> None:
     assert settings.digest == DEFAULTS.digest
     assert len(faults) == 1
     assert "digest" in faults[0]
-    assert [one.own for one in show_all(raw, LEGS)] == [False, True, False, False]
+    assert [one.own for one in show_all(raw, LEGS, "")] == [False, True, False, False]
     assert change(raw, ["pace="], LEGS)["later"] == 1

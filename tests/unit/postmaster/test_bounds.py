@@ -11,6 +11,7 @@ from homi import ids
 from homi.address import OWNER, Device, Name
 from homi.bounds import FILE, Bounds, counted
 from homi.config import TURNS
+from homi.digest import tags
 from homi.envelope import (
     Kind,
     LedgerLine,
@@ -197,6 +198,38 @@ def test_a_program_that_answers_a_turn_is_one(run: Callable[..., None]) -> None:
         assert (await bench.send(reply, SERVICE)).rung is Rung.PARKED
         mine = letter(kind=Kind.REPLY, reply_to=last)
         assert (await bench.send(mine, PERSON)).rung is Rung.STORED
+
+    run(scenario)
+
+
+def test_what_a_digest_lists_causes_what_its_reader_sends(
+    run: Callable[..., None],
+) -> None:
+    """From its intent on, and that which is furthest in its chain; a digest of what
+    began nothing is the control."""
+
+    async def scenario(bench: Guarded) -> None:
+        last, _ = await bench.turns(TURNS)  # to ada
+        await bench.send(letter("ada"), PERSON)
+        await bench.send(letter("ada"), PERSON)
+        box = bench.store.mailbox(Name("ada"))
+        far = box.find(MessageId(last))
+        assert far is not None
+        fresh = [item.seq for item in box.pending.values() if item.seq > far.seq]
+        for listed, rung in ((fresh, Rung.STORED), ([far.seq, *fresh], Rung.PARKED)):
+            digest = Msg(
+                id=MessageId(ids.new()),
+                from_="postmaster",
+                to="ada",
+                text="3 letters are waiting",
+                kind=Kind.NOTICE,
+                tags=tags(ADA, listed, box.pending),
+                auto=True,
+            )
+            await bench.send(digest, Stamp(Via(door="homi", verified=True)))
+            bench.given(ADA, "ada", digest.id)
+            told = Msg(id=ids.new(), from_="ada", to="bob", text=f"about {listed}")
+            assert (await bench.send(told, stamp(ADA))).rung is rung
 
     run(scenario)
 
