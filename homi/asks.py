@@ -80,6 +80,6 @@ def answers(to: str, answer: Answered) -> bool:
     """Whether it comes from who was asked: of another device by its whole address,
     since much is sent there that others than its writer were asked."""
     name, _, device = to.partition("@")
-    if answer.default:
-        return answer.from_.partition("@")[2] == device
+    if answer.default:  # of the postmaster there, or here where it never left
+        return answer.from_.partition("@")[2] in ("", device)
     return not device or answer.from_ == to or not name

@@ -50,13 +50,12 @@ class Looking:
         self._look(lambda mail: steps(mail, key, wanted), reply)
 
     def answer_to(
-        self, ask: MessageId, name: Name, told: Callable[[MessageId, Answered], None]
+        self, ask: MessageId, name: Name, told: Callable[[Answered | None], None]
     ) -> None:
-        """Tell the answer that stands in the mailbox of who asked, if one does."""
+        """Tell the answer that stands in the mailbox of who asked; None: none does."""
 
         def reply(found: Answer) -> None:
-            if isinstance(found, Answered):
-                told(ask, found)
+            told(found if isinstance(found, Answered) else None)
 
         self._look(lambda mail: answer_to(mail, ask, name), reply)
 

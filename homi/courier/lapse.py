@@ -5,6 +5,7 @@ after a crash is the same.  homi-ask(1) has the rule.
 """
 
 import asyncio
+from collections.abc import Callable
 
 import msgspec
 
@@ -21,8 +22,29 @@ from homi.store.mailbox import Item, Mailbox
 async def lapse(box: Mailbox, item: Item, accept: Accept) -> None:
     """Store the default of an ask that is about to expire, if it gives one, as its
     answer; NotRecorded where that could not be, and may be later."""
+    done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+
+    def settle(kept: bool) -> None:
+        if not done.done():
+            done.set_result(kept)
+
+    give(box, item, accept, settle)
+    try:
+        async with asyncio.timeout(STORE_LIMIT):
+            kept = await done
+    except TimeoutError:
+        raise NotRecorded from None
+    if not kept:
+        raise NotRecorded
+
+
+def give(
+    box: Mailbox, item: Item, accept: Accept, done: Callable[[bool], None]
+) -> None:
+    """The same for who does not wait; done(False): it may be later."""
     text = _default(box, item) if item.kind is Kind.ASK else ""
     if not text:
+        done(True)
         return
     head = Msg(
         id=MessageId(ids.derived("default", box.name, item.id)),
@@ -33,21 +55,12 @@ async def lapse(box: Mailbox, item: Item, accept: Accept) -> None:
         reply_to=item.id,
         auto=True,
     )
-    done: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
 
     def settle(result: Result) -> None:
-        if not done.done():
-            done.set_result(result)
+        done(not isinstance(result.error, NotReached | StorageFailed))
 
     stamp = Stamp(Via(door="homi", verified=True))
     accept(Submission(head, encode(head), stamp, item.address, settle))
-    try:
-        async with asyncio.timeout(STORE_LIMIT):
-            result = await done
-    except TimeoutError:
-        raise NotRecorded from None
-    if isinstance(result.error, NotReached | StorageFailed):
-        raise NotRecorded
 
 
 def _default(box: Mailbox, item: Item) -> str:

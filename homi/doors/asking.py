@@ -4,6 +4,8 @@ Owns the waits for answers of one connection.  homi-protocol(7) lists fields and
 answers, homi-ask(1) the rules.
 """
 
+from functools import partial
+
 from homi.address import OWNER, Name, parse_address
 from homi.doors.answers import ENDED, Answer, Doer, Reply
 from homi.doors.office import Office
@@ -84,9 +86,20 @@ class Asking:
             reply(request.i, error)
             return
         self._office.asks.asked(head.id, result.to)
-        self._wait(request, head.id, (name, place), reply)
-        if result.duplicate:
-            self._office.answer_to(head.id, name, self._office.asks.found)
+        wait = partial(self._wait, request, head.id, (name, place), reply)
+        if not result.duplicate:
+            wait()
+            return
+
+        def looked(found: Answered | None) -> None:
+            if (head.id, name) not in self._held:
+                return  # the caller went away meanwhile
+            if found is not None:
+                self._office.asks.found(head.id, found)
+            wait()
+
+        # Before its own end is looked at: what expired may have left its default.
+        self._office.answer_to(head.id, name, looked)
 
     def _wait(
         self, request: Ask, ask: MessageId, where: tuple[Name, Name], reply: Reply

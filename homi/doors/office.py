@@ -33,8 +33,8 @@ from homi.watchers import Watchers
 
 # names, the session, told the text; None where another hook is at it
 Briefing = Callable[[list[Name], Session, Callable[[str], None]], Sheet | None]
-# the question, the mailbox of who asked, told an answer that stands there
-AnswerTo = Callable[[MessageId, Name, Callable[[MessageId, Answered], None]], None]
+# the question, the mailbox of who asked, told the answer that stands there, or None
+AnswerTo = Callable[[MessageId, Name, Callable[[Answered | None], None]], None]
 # an id or the start of one, the names that may answer, told what is known of it
 About = Callable[[str, list[Name], Callable[[Answer], None]], None]
 Shown = tuple[Rung, Reason | None, float | None]  # rung, reason, until (wall seconds)
@@ -78,7 +78,7 @@ class Office:
         self.stir: Callable[[Device], None] = lambda _device: None
         self.moved: Callable[[Name, LedgerLine], None] = lambda _name, _line: None
         self.wake: Callable[[Name], None] = lambda _name: None
-        self.answer_to: AnswerTo = lambda _ask, _name, _told: None
+        self.answer_to: AnswerTo = lambda _ask, _name, told: told(None)
         self.about: About = _not_yet
         self.outlook: Callable[[Name, Session], list[Outlook]] = _no_leg
         self.unproven: Callable[[Session], int] = _none

@@ -37,6 +37,14 @@ class Tell(Protocol):
         ...
 
 
+class Senders(NamedTuple):
+    """What those who wrote something are given."""
+
+    tell: Tell
+    # The default answer of what expires; done(False): it could not be stored yet.
+    lapse: Callable[[Mailbox, Item, Callable[[bool], None]], None]
+
+
 class Way(NamedTuple):
     """How the way to a device is."""
 
@@ -64,7 +72,7 @@ class Overdue:
         self,
         queues: Callable[[], list[Mailbox]],
         books: Books,
-        tell: Tell,
+        senders: Senders,
         way: Callable[[Device], Way],
         clock: Clock,
         patience: Patience,
@@ -72,7 +80,8 @@ class Overdue:
         """Nothing is looked at before start()."""
         self._queues = queues
         self._books = books
-        self._tell = tell
+        self._tell = senders.tell
+        self._lapse = senders.lapse
         self._way = way
         self._clock = clock
         self._patience = patience
@@ -151,8 +160,14 @@ class Overdue:
         return self._way(device)
 
     def expire(self, box: Mailbox, item: Item) -> None:
-        """Its sender wanted it no later than now."""
-        if not self._begun(box, item):
+        """Its sender wanted it no later than now; what answers itself then does."""
+        if self._begun(box, item):
+            self._lapse(box, item, partial(self._lapsed, box, item))
+
+    def _lapsed(self, box: Mailbox, item: Item, given: bool) -> None:
+        """Its default is stored, if it has one: then it ends."""
+        if not given:
+            self._ended(box, item)
             return
         line = LedgerLine(
             seq=item.seq,

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from homi.address import Device
 from homi.clock import Clock
+from homi.courier.lapse import give
 from homi.doors.office import Office, Shown
 from homi.envelope import Reason, Rung
 from homi.links.book import FILE, Book, Peerings
@@ -21,7 +22,7 @@ from homi.links.clerk import Clerk
 from homi.links.feed import Books
 from homi.links.inward import Bundles
 from homi.links.links import Engine, Links
-from homi.links.overdue import Overdue, Patience, Way
+from homi.links.overdue import Overdue, Patience, Senders, Way
 from homi.links.recall import FILE as RECALL
 from homi.links.recall import Looks, Marks, Recall
 from homi.links.state import REASONS
@@ -112,7 +113,10 @@ def build(office: Office, disk: Disk, clock: Clock, looks: Looks) -> Linkage:
     overdue = Overdue(
         store.queues,
         books,
-        office.postmaster.tell,
+        Senders(
+            office.postmaster.tell,
+            lambda box, item, done: give(box, item, office.postmaster.accept, done),
+        ),
         lambda device: _way(links, device),
         clock,
         Patience(settings.delay_after * 3_600, settings.bounce_after * 86_400),

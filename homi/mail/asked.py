@@ -86,7 +86,7 @@ def _answers(entry: Entry, asked: list[Entry]) -> bool:
         return False
     for one in asked:
         device = device_of(one.name)
-        default = entry.from_ == POSTMASTER and entry.device == device
+        default = entry.from_ == POSTMASTER and entry.device in (None, device)
         if default or address(entry) == (one.dest if device else one.name):
             return True
     return False

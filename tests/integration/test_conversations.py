@@ -85,6 +85,15 @@ def test_who_was_asked_answers_by_its_clients_own_tool_and_nobody_else(
     mini.reached("ada", ask, "answered")
 
 
+def test_what_expires_on_the_other_device_answers_itself(pair: Pair) -> None:
+    """Its postmaster says so, and who asked takes it for the default."""
+    given = ("--deadline", "1", "--default", "then no")
+    asking = Asking(pair.laptop, "ada@mini", "in time?", *given)
+    told = "homi: nobody answered in time: this is the default\n"
+    assert asking.end() == (0, "then no\n", told)
+    pair.mini.reached("ada", asked(pair, asking), "expired")
+
+
 def test_several_on_two_devices_are_asked_at_once(pair: Pair) -> None:
     asking = Asking(pair.laptop, "ada@mini,bob,eve@mini", "up?", "--gather", "2")
     pair.laptop.ok("reply", "--from", "bob", asking.asked("bob"), "bob is")

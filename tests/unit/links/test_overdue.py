@@ -11,7 +11,7 @@ from homi.address import Device, Name
 from homi.clock import rfc3339
 from homi.envelope import Kind, LedgerLine, MessageId, Msg, Reason, Rung, Via
 from homi.links.feed import Books
-from homi.links.overdue import AT_ONCE, Overdue, Patience, Way
+from homi.links.overdue import AT_ONCE, Overdue, Patience, Senders, Way
 from homi.store.mailbox import Item, Mailbox
 from homi.store.places import queue_of
 from tests.unit.links.kit import Turned
@@ -45,11 +45,13 @@ class Desk:
         self.bounced: list[tuple[MessageId, str]] = []
         self.expired: list[MessageId] = []
         self.kept = True
+        self.lapses = 0
+        self.given = True
         self.way = Way(up=False, reason=Reason.LINK_DOWN, text="mini is unreachable")
         self.over = Overdue(
             lambda: [self.box],
             Books(cast(Any, None), self._record, self._bounce, float),
-            self._tell,
+            Senders(self._tell, self._lapse),
             lambda _device: self.way,
             self.clock,
             Patience(4 * HOUR, 5 * DAY),
@@ -75,6 +77,10 @@ class Desk:
     ) -> None:
         assert kind is Kind.MAIL
         self.told.append((about, step, text))
+
+    def _lapse(self, _box: Mailbox, _item: Item, done: Callable[[bool], None]) -> None:
+        self.lapses += 1
+        done(self.given)
 
     def _bounce(
         self,
@@ -164,7 +170,7 @@ def test_a_start_is_followed_by_an_hour_of_running(desk: Desk) -> None:
     desk.over = Overdue(
         lambda: [desk.box],
         desk.over._books,
-        desk.over._tell,
+        Senders(desk._tell, desk._lapse),
         lambda _device: desk.way,
         desk.clock,
         desk.over.patience,
@@ -188,6 +194,17 @@ def test_a_time_to_live_ends_at_once_and_its_sender_is_told(desk: Desk) -> None:
     desk.pass_(1, steps=1)
     assert [step for _, step, _ in desk.told] == ["@mini/expired"]
     assert list(desk.box.pending) == [2]
+
+
+def test_what_answers_itself_ends_only_once_its_answer_is_stored(desk: Desk) -> None:
+    """Else who asked would be told of its end, and never have its default."""
+    item = desk.put(ttl=60)
+    desk.given = False
+    desk.pass_(61, steps=1)
+    assert (desk.lapses, desk.expired, list(desk.box.pending)) == (1, [], [1])
+    desk.given = True
+    desk.pass_(1, steps=1)
+    assert (desk.lapses, desk.expired) == (2, [item.id])
 
 
 def test_a_person_and_a_link_at_work_keep_what_they_keep(desk: Desk) -> None:
