@@ -41,7 +41,7 @@ bench: $(STAMP)
 # A folder of its own with all dependencies, a script that names the interpreter
 # (a shim in front of it would cost each send 80 ms), and the pages.
 install: $(STAMP)
-	$(PY) -m pip install -q --upgrade --target "$(DESTDIR)$(LIB)" .
+	$(PY) -m pip install -q --upgrade --target "$(DESTDIR)$(LIB)" ".[mcp]"
 	mkdir -p "$(DESTDIR)$(PREFIX)/bin"
 	$(PY) tests/launcher.py "$(LIB)" > "$(DESTDIR)$(PREFIX)/bin/homi"
 	chmod 755 "$(DESTDIR)$(PREFIX)/bin/homi"

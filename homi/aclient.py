@@ -15,12 +15,14 @@ import msgspec
 
 from homi import paths
 from homi.client import (
+    ANSWER_TIME,
     AWAY,
     PATIENCE,
     REDIAL,
     TIMEOUT,
     WINDOW,
     known_rung,
+    not_answered,
     not_known,
     not_reached,
 )
@@ -28,11 +30,13 @@ from homi.connection import GRACE
 from homi.dial import Absent, Late, Lost
 from homi.envelope import MessageId, Rung
 from homi.errors import HomiError
-from homi.outgoing import Fields, Outgoing
+from homi.outgoing import Fields, Outgoing, Question
 from homi.reports import (
     Acked,
+    Answered,
     Claimed,
     Done,
+    Found,
     Identity,
     Listing,
     NameRow,
@@ -43,10 +47,13 @@ from homi.reports import (
     Waited,
 )
 from homi.requests import (
+    About,
     Ack,
+    Ask,
     Await,
     Claim,
     List,
+    Proof,
     Queue,
     Release,
     Request,
@@ -94,6 +101,43 @@ class AsyncClient:
         reached = await self._await(report, rung, timeout)
         return msgspec.structs.replace(report, rung=reached)
 
+    async def ask(
+        self,
+        to: str,
+        text: str,
+        *,
+        timeout: float = ANSWER_TIME,
+        **fields: Unpack[Question],
+    ) -> Answered:
+        """As Client.ask(); on a connection of its own, which ends with it."""
+        message = Outgoing(to, text, kind="ask", **fields)
+        own = (await self._open()).welcome.name
+        try:
+            answer, wire = await self.answer(message.raw(own), timeout)
+        except Lost as error:
+            raise not_answered(message.id, error) from error
+        # While its connection is open the answer comes in no turn beside.
+        with contextlib.closing(wire), contextlib.suppress(HomiError):
+            await wire.call(
+                Ack(ids=[answer.answer], name=answer.name, proof="read"), Acked
+            )
+        return answer
+
+    async def answer(self, msg: bytes, timeout: float) -> tuple[Answered, Wire]:
+        """The answer to a question by its bytes, which are stored unless they are; not
+        recorded as read, and nobody else's until the connection is closed."""
+        raw = msgspec.Raw(msg)
+        return await self._held(
+            lambda left: Ask(msg=raw, timeout=left), Answered, timeout
+        )
+
+    async def reply(
+        self, message: str, text: str, sender: str | None = None
+    ) -> SendReport:
+        """As Client.reply()."""
+        about = await self.call(About(id=message.lower(), name=sender), Found)
+        return await self.send(about.to, text, sender=about.name, reply_to=about.id)
+
     async def send_many(
         self, messages: Iterable[Outgoing], window: int = WINDOW
     ) -> AsyncIterator[SendReport | HomiError]:
@@ -115,14 +159,16 @@ class AsyncClient:
             for task in flow:
                 task.cancel()
 
-    async def ack(self, ids: Iterable[str], name: str | None = None) -> list[str]:
+    async def ack(
+        self, ids: Iterable[str], name: str | None = None, proof: Proof = "ack"
+    ) -> list[str]:
         """As Client.ack()."""
-        wanted = list(ids)
-        return (await self._call(Ack(ids=wanted, name=name), Acked)).ids
+        request = Ack(ids=list(ids), name=name, proof=proof)
+        return (await self.call(request, Acked)).ids
 
     async def inbox(self, name: str | None = None) -> list[QueueRow]:
         """As Client.inbox()."""
-        return (await self._call(Queue(name=name), QueueReport)).rows
+        return (await self.call(Queue(name=name), QueueReport)).rows
 
     async def wait(
         self, name: str | None = None, after: int = 0, timeout: float | None = None
@@ -136,7 +182,7 @@ class AsyncClient:
 
     async def claim(self, name: str, cwd: str | None = None) -> Claimed:
         """As Client.claim()."""
-        return await self._call(Claim(name=name, cwd=cwd), Claimed)
+        return await self.call(Claim(name=name, cwd=cwd), Claimed)
 
     async def release(self, name: str) -> Done:
         """As Client.release(): not asked again where the connection is lost."""
@@ -144,17 +190,21 @@ class AsyncClient:
 
     async def names(self) -> list[NameRow]:
         """As Client.names()."""
-        return (await self._call(List(), Listing)).names
+        return (await self.call(List(), Listing)).names
 
     # ---- the whole ----
 
     async def status(self) -> StatusReport:
         """As Client.status()."""
-        return await self._call(Status(), StatusReport)
+        return await self.call(Status(), StatusReport)
 
     async def whoami(self) -> Identity:
         """As Client.whoami()."""
-        return await self._call(Whoami(), Identity)
+        return await self.call(Whoami(), Identity)
+
+    async def call(self, request: Request, answer: type[Answer]) -> Answer:
+        """As Client.call()."""
+        return await self._again(lambda wire: wire.call(request, answer))
 
     async def aclose(self) -> None:
         """End the connection; calls that wait for an answer are told so."""
@@ -204,10 +254,6 @@ class AsyncClient:
             raise not_reached(report, rung, error) from error
         return found.rung
 
-    async def _call(self, request: Request, answer: type[Answer]) -> Answer:
-        """The answer to a request that may be asked twice."""
-        return await self._again(lambda wire: wire.call(request, answer))
-
     async def _again(
         self, ask: Callable[[Wire], Coroutine[Any, Any, Result]]
     ) -> Result:
@@ -227,8 +273,19 @@ class AsyncClient:
         answer: type[Answer],
         seconds: float | None,
     ) -> Answer:
-        """The answer of a verb that takes its time, on a connection of its own: who
-        is cancelled ends it, and the daemon waits for nobody."""
+        """The answer of a verb that takes its time."""
+        found, wire = await self._held(make, answer, seconds)
+        wire.close()
+        return found
+
+    async def _held(
+        self,
+        make: Callable[[float | None], Request],
+        answer: type[Answer],
+        seconds: float | None,
+    ) -> tuple[Answer, Wire]:
+        """The same, and the connection of its own that it came by: who is cancelled
+        ends that, and the daemon waits for nobody."""
         loop = asyncio.get_running_loop()
         deadline = None if seconds is None else loop.time() + seconds
         try:
@@ -239,12 +296,16 @@ class AsyncClient:
             left = None if deadline is None else max(0.0, deadline - loop.time())
             limit = None if left is None else left + GRACE
             try:
-                with contextlib.closing(wire):
-                    return await wire.call(make(left), answer, limit)
+                return await wire.call(make(left), answer, limit), wire
             except Late:
+                wire.close()
                 raise
             except Lost:
+                wire.close()
                 wire = await self._back(self._fresh)
+            except BaseException:
+                wire.close()
+                raise
 
     async def _fresh(self) -> Wire:
         """A connection of its own."""

@@ -4,6 +4,7 @@ Owns what is asked again after a lost connection: whatever may be done twice.
 Imports no asyncio.  homi-python(3) is the page.
 """
 
+import contextlib
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -16,11 +17,13 @@ from homi.connection import Connection
 from homi.dial import Absent, Late, Lost
 from homi.envelope import LADDER, MessageId, Rung
 from homi.errors import HomiError, NotReached, StorageFailed, TimedOut, Usage
-from homi.outgoing import Fields, Outgoing
+from homi.outgoing import Fields, Outgoing, Question
 from homi.reports import (
     Acked,
+    Answered,
     Claimed,
     Done,
+    Found,
     Identity,
     Listing,
     NameRow,
@@ -31,10 +34,13 @@ from homi.reports import (
     Waited,
 )
 from homi.requests import (
+    About,
     Ack,
+    Ask,
     Await,
     Claim,
     List,
+    Proof,
     Queue,
     Release,
     Request,
@@ -52,6 +58,7 @@ REDIAL = 0.05  # s between tries
 AWAY = "the daemon went away and did not come back"
 WINDOW = 64  # requests on their way at once: beyond it nothing gets faster
 TIMEOUT = 60.0  # s for a rung, unless something else is said
+ANSWER_TIME = 100.0  # s for an answer, as long as homi ask waits
 
 
 class Client:
@@ -95,6 +102,43 @@ class Client:
             return report
         return msgspec.structs.replace(report, rung=self._await(report, rung, timeout))
 
+    def ask(
+        self,
+        to: str,
+        text: str,
+        *,
+        timeout: float = ANSWER_TIME,
+        **fields: Unpack[Question],
+    ) -> Answered:
+        """Ask one name, and wait for its answer, which then counts as read.
+
+        TimedOut (124) where none came in time: the question stays, and a late answer
+        is mail.  Asked again with the same id and the same words it is the same
+        question.  NotReached (75) where it ended unanswered, or nobody could tell.
+        """
+        message = Outgoing(to, text, kind="ask", **fields)
+        deadline = time.monotonic() + timeout
+
+        def ask(at: Connection) -> Answered:
+            left = max(0.0, deadline - time.monotonic())
+            raw = msgspec.Raw(message.raw(at.welcome.name))
+            return at.wait(Ask(i=1, msg=raw, timeout=left), Answered, left)
+
+        try:
+            answer = self._again(ask)
+        except Lost as error:
+            raise not_answered(message.id, error) from error
+        with contextlib.suppress(HomiError):  # it is read twice then
+            self.ack([answer.answer], answer.name, "read")
+        return answer
+
+    def reply(self, message: str, text: str, sender: str | None = None) -> SendReport:
+        """Answer the message of that id, or of one that starts so, as who received
+        it, or as sender; NoInput (66) where there is none, NotAllowed (77) where
+        another received it."""
+        about = self.call(About(i=1, id=message.lower(), name=sender), Found)
+        return self.send(about.to, text, sender=about.name, reply_to=about.id)
+
     def send_many(
         self, messages: Iterable[Outgoing], window: int = WINDOW
     ) -> Iterator[SendReport | HomiError]:
@@ -112,14 +156,17 @@ class Client:
             if not flow.empty:
                 self.close()  # answers may still come, which nobody would read
 
-    def ack(self, ids: Iterable[str], name: str | None = None) -> list[str]:
+    def ack(
+        self, ids: Iterable[str], name: str | None = None, proof: Proof = "ack"
+    ) -> list[str]:
         """Record messages of name, or of the caller's own name, as seen, durably;
-        all of them as they are known now."""
-        return self._call(Ack(i=1, ids=list(ids), name=name), Acked).ids
+        all of them as they are known now.  proof: read, where their text was."""
+        request = Ack(i=1, ids=list(ids), name=name, proof=proof)
+        return self.call(request, Acked).ids
 
     def inbox(self, name: str | None = None) -> list[QueueRow]:
         """The pending mail of name, None: of all, and what each waits for."""
-        return self._call(Queue(i=1, name=name), QueueReport).rows
+        return self.call(Queue(i=1, name=name), QueueReport).rows
 
     def wait(
         self, name: str | None = None, after: int = 0, timeout: float | None = None
@@ -138,7 +185,7 @@ class Client:
 
     def claim(self, name: str, cwd: str | None = None) -> Claimed:
         """Make name a durable address; fresh is false where it was one already."""
-        return self._call(Claim(i=1, name=name, cwd=cwd), Claimed)
+        return self.call(Claim(i=1, name=name, cwd=cwd), Claimed)
 
     def release(self, name: str) -> Done:
         """End a claim; its mail stays.  Not asked again where the connection is lost:
@@ -152,17 +199,21 @@ class Client:
 
     def names(self) -> list[NameRow]:
         """Every claimed name, as the daemon knows it; nothing is measured."""
-        return self._call(List(i=1), Listing).names
+        return self.call(List(i=1), Listing).names
 
     # ---- the whole ----
 
     def status(self) -> StatusReport:
         """How the daemon is."""
-        return self._call(Status(i=1), StatusReport)
+        return self.call(Status(i=1), StatusReport)
 
     def whoami(self) -> Identity:
         """Who the caller is to the daemon, and which name is its own."""
-        return self._call(Whoami(i=1), Identity)
+        return self.call(Whoami(i=1), Identity)
+
+    def call(self, request: Request, answer: type[Answer]) -> Answer:
+        """The answer to any request of homi-protocol(7) that may be asked twice."""
+        return self._again(lambda at: at.call(request, answer))
 
     def close(self) -> None:
         """End the connection; the next call makes another."""
@@ -195,10 +246,6 @@ class Client:
             return self._again(ask).rung
         except (TimedOut, Lost) as error:
             raise not_reached(report, rung, error) from error
-
-    def _call(self, request: Request, answer: type[Answer]) -> Answer:
-        """The answer to a request that may be asked twice."""
-        return self._again(lambda at: at.call(request, answer))
 
     def _again(self, ask: Callable[[Connection], Result]) -> Result:
         """What ask gets from a connection; asked once more on a new one where it was
@@ -248,6 +295,14 @@ def not_reached(report: SendReport, rung: Rung, error: HomiError) -> NotReached:
     return NotReached(
         f"not known to be {rung}: {error.text}",
         hint=f"{report.id} is stored; do not send it again",
+    )
+
+
+def not_answered(message: str, error: HomiError) -> NotReached:
+    """What is known of a question when nobody is there to tell."""
+    return NotReached(
+        f"not known to be answered: {error.text}",
+        hint=f"homi trace {message} tells; an answer comes into the mailbox",
     )
 
 

@@ -13,7 +13,7 @@ from homi import paths
 from homi.clock import SystemClock, moment, rfc3339
 from homi.envelope import Rung
 from homi.errors import NoInput, Usage
-from homi.mail import Branch, Line, Mail, Message, branches, life, listed
+from homi.mail import Branch, Line, Message, ShownMail, branches, life, listed
 from homi.store.index import Entry, Query
 
 Time = str | datetime  # RFC 3339, a date, or an age such as "3h" or "2d"
@@ -33,6 +33,7 @@ class Chosen(TypedDict, total=False):
 
 class Mailbox:
     """The mailbox of a name.  For one thread; close() it, or use it in a with.
+    An agent is shown nothing in it that is for a person.
 
     >>> from homi import Mailbox
     >>> with Mailbox("gds-agent") as box:
@@ -50,7 +51,7 @@ class Mailbox:
         #: What could not be read: each names a file and an offset.
         self.notes: list[str] = []
         root = paths.state_root(None if home is None else str(home))
-        self._mail = Mail(root, self.notes.append)
+        self._mail = ShownMail(root, self.notes.append)
         self.name = self._mail.place(name)
 
     def __enter__(self) -> Self:

@@ -16,15 +16,28 @@ from homi.requests import Send
 from homi.strict import parse_msg
 
 
-class Fields(TypedDict, total=False):
-    """What may be said of a message beside its text and where it goes."""
+class Common(TypedDict, total=False):
+    """What may be said of any message beside its text and where it goes."""
 
     sender: str | None
-    kind: str
-    reply_to: str | None
     thread: str | None
     key: str | None
     ttl: int | None
+    needs: str | None
+
+
+class Fields(Common, total=False):
+    """What may be said of mail."""
+
+    kind: str
+    reply_to: str | None
+
+
+class Question(Common, total=False):
+    """What may be said of a question."""
+
+    default: str | None
+    id: str
 
 
 class Outgoing(msgspec.Struct, frozen=True):
@@ -39,6 +52,8 @@ class Outgoing(msgspec.Struct, frozen=True):
     thread: str | None = None
     key: str | None = None  # one message for each sender, recipient and key
     ttl: int | None = None  # seconds it may wait before it expires
+    needs: str | None = None  # human: given to a person alone
+    default: str | None = None  # of an ask with a ttl: the answer if it expires
     id: str = msgspec.field(default_factory=ids.new)
 
     def request(self, i: int, own: str | None) -> Send:
@@ -46,6 +61,10 @@ class Outgoing(msgspec.Struct, frozen=True):
 
         Usage (64) and BadMessage (65) for what the daemon would refuse anyway.
         """
+        return Send(i=i, msg=msgspec.Raw(self.raw(own)))
+
+    def raw(self, own: str | None) -> bytes:
+        """msg as it is stored, with the failures of request()."""
         sender = self.sender or own
         if not sender:
             raise Usage(
@@ -57,7 +76,7 @@ class Outgoing(msgspec.Struct, frozen=True):
         except UnicodeEncodeError as error:
             raise BadMessage("the text holds half a character") from error
         parse_msg(raw)
-        return Send(i=i, msg=msgspec.Raw(raw))
+        return raw
 
     def _msg(self, sender: str) -> Msg:
         """What is stored, with the id that its key makes."""
@@ -71,6 +90,8 @@ class Outgoing(msgspec.Struct, frozen=True):
             thread=self.thread,
             reply_to=None if self.reply_to is None else MessageId(self.reply_to),
             ttl_s=self.ttl,
+            needs=self.needs,
+            default=self.default,
         )
 
 

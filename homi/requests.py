@@ -26,6 +26,9 @@ class CallerClass(StrEnum):
 EVERYONE = frozenset(CallerClass)
 
 
+Proof = Literal["ack", "read"]  # of an ack: said so, or its text was read
+
+
 class Deed(StrEnum):
     """What may be ordered for pending envelopes; homi-queue(1)."""
 
@@ -113,7 +116,7 @@ class Ack(Request, frozen=True, tag="ack"):
 
     ids: list[str]
     name: str | None = None
-    proof: Literal["ack", "read"] = "ack"
+    proof: Proof = "ack"
 
 
 class Wait(Request, frozen=True, tag="wait"):

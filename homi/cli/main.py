@@ -22,6 +22,7 @@ MODULES = {
     "stop": "service",
     "run": "service",
     "hook": "hook",
+    "mcp": "mcp",
     "status": "status",
     "claim": "claim",
     "release": "claim",

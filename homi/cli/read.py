@@ -8,12 +8,12 @@ import click
 from homi import paths, render
 from homi.address import OWNER, Name
 from homi.cli import options, output
-from homi.cli.caller import Self, connect
+from homi.cli.caller import connect
 from homi.cli.mail import Mail
 from homi.connection import Connection
 from homi.dial import Absent
 from homi.errors import HomiError, NoInput, NotAllowed
-from homi.mail import Letter
+from homi.mail import Letter, Self
 from homi.reports import Acked
 from homi.requests import Ack, CallerClass
 

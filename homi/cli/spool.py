@@ -13,7 +13,7 @@ import msgspec
 from homi import ids, paths
 from homi.address import BUILT_IN, OWNER, Name, local, parse_address, parse_name
 from homi.cli import lines, question
-from homi.cli.caller import Self, connect, measure
+from homi.cli.caller import connect
 from homi.cli.mail import Mail
 from homi.cli.output import note
 from homi.cli.submission import (
@@ -30,6 +30,7 @@ from homi.cli.submission import (
 from homi.clock import rfc3339
 from homi.dial import Absent, Json
 from homi.errors import HomiError, NoSuchName, NotAllowed, NotReached
+from homi.mail import Self, measure
 from homi.mail.asked import about
 from homi.requests import CallerClass
 from homi.store import pickup
@@ -84,7 +85,7 @@ def reply(plan: Plan) -> int:
     if socket_path(plan.home) is None:
         with contextlib.suppress(Absent):
             return question.answer(plan, str(paths.control_socket(root)))
-    me = measure(root)
+    me = measure(root, note)
     own = Name(folded(plan.sender)) if plan.sender else me.need_sender()
     with Mail(root) as mail:
         found = about(mail, plan.to, [own])
@@ -115,7 +116,7 @@ class Tray:
         """Who signs and who is meant are settled once, by the daemon's own rules."""
         self._plan = plan
         self._root = paths.state_root(plan.home)
-        mail, self._me = Mail(self._root), measure(self._root)
+        mail, self._me = Mail(self._root), measure(self._root, note)
         plain = Name(folded(plan.sender)) if plan.sender else self._me.need_sender()
         self._place = mail.recipient(addressed(plan.to, plain))
         _may_sign(self._me, plain, mail.claimed())

@@ -51,6 +51,7 @@ class Letter(msgspec.Struct, frozen=True, kw_only=True):
     reply_socket: str = ""  # a socket of ours that stands for the sender
     line_socket: str = ""  # a socket of ours in the session's own socket folder
     pulled: bool = False  # a hook of the session asks for it, nobody writes to it
+    tooled: bool = False  # who reads it has homi's own tools; homi-mcp(1)
 
 
 class Leg(Protocol):

@@ -54,6 +54,15 @@ def pointer(letter: Letter) -> str:
     return f"{_first_line(letter, [note])}\n{quoted(head)}"
 
 
+def part(letter: Letter, start: int, end: int) -> str:
+    """The letter from one character to another; its first line says which they are,
+    unless they are all."""
+    text = letter.msg.text
+    whole = start == 0 and end >= len(text)
+    note = f"characters {start} to {end} of {len(text)}"
+    return f"{_first_line(letter, [] if whole else [note])}\n{quoted(text[start:end])}"
+
+
 def brief(turns: list[str]) -> str:
     """Several letters as one text for a hook to print."""
     return "\n".join([BRIEF, *turns])
@@ -138,7 +147,7 @@ def _reply(letter: Letter) -> str:
     if letter.reply_socket:
         ways.append("SendMessage to the from= address")
     if is_name(msg.from_):
-        ways.append(f"homi reply {msg.id} -")
+        ways.append("the tool reply" if letter.tooled else f"homi reply {msg.id} -")
     what = "answer once" if msg.kind is Kind.ASK else "reply"
     return f"{what}: {', or '.join(ways)}" if ways else "no way to reply"
 

@@ -5,6 +5,7 @@ from homi.mail.life import Line, Start, life
 from homi.mail.life import spooled as spooled_start
 from homi.mail.mail import Letter, Mail, starts
 from homi.mail.message import Message, first_line, listed, spooled_message
+from homi.mail.reader import Self, ShownMail, measure
 
 __all__ = [
     "Branch",
@@ -12,11 +13,14 @@ __all__ = [
     "Line",
     "Mail",
     "Message",
+    "Self",
+    "ShownMail",
     "Start",
     "branches",
     "first_line",
     "life",
     "listed",
+    "measure",
     "spooled_message",
     "spooled_start",
     "starts",

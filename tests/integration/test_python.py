@@ -15,7 +15,7 @@ import pytest
 import homi
 import homi.aclient
 import homi.client
-from homi import AsyncClient, Client, Outgoing
+from homi import AsyncClient, Client, Outgoing, ids
 from homi.errors import (
     BadMessage,
     HomiError,
@@ -252,6 +252,48 @@ def test_a_cancelled_call_harms_no_other_and_the_daemon_waits_for_nobody(
     asyncio.run(story())
 
 
+def test_a_question_is_answered_by_who_was_asked_and_then_counts_as_read(
+    place: Place,
+) -> None:
+    """Of several at once each gets its own; one that is open is asked again by id."""
+
+    async def story() -> None:
+        async with AsyncClient(place.state) as client:
+            late = ids.new()
+            with pytest.raises(TimedOut, match=late):
+                await client.ask("ada", "?", sender="svc", id=late, timeout=0)
+            texts = ["one", "two"]
+            asks = [
+                asyncio.create_task(client.ask("ada", text, sender="svc", id=one))
+                for text, one in (("?", late), *zip(texts, texts_ids, strict=True))
+            ]
+            for one in (late, *texts_ids):
+                await asyncio.to_thread(until, lambda one=one: known(one), one)
+            for one in (*texts_ids, late):
+                sent = await client.reply(one, f"to {one}", sender="ada")
+                assert sent.to == "svc"
+            found = await asyncio.gather(*asks)
+            assert [x.text for x in found] == [f"to {x}" for x in (late, *texts_ids)]
+            assert {place.rungs("svc", x.answer)[-1] for x in found} == {"seen"}
+            with pytest.raises(NotAllowed, match="was sent to ada"):
+                await client.reply(late, "me!", sender="svc")
+
+    texts_ids = [ids.new(), ids.new()]
+
+    def known(one: str) -> bool:
+        return any(one == msg["id"] for msg in msgs(place, "ada"))
+
+    asyncio.run(story())
+    with Client(place.state) as client:
+        with pytest.raises(TimedOut):
+            client.ask("ada", "and now?", sender="svc", timeout=0.05)
+        ask = msgs(place, "ada")[-1]["id"]
+        client.reply(ask[-12:], "yes", sender="ada")
+        found = client.ask("ada", "and now?", sender="svc", id=ask, timeout=5)
+        assert (found.text, found.from_, found.verified) == ("yes", "ada", False)
+        assert place.rungs("svc", found.answer)[-1] == "seen"
+
+
 def test_an_async_client_finds_the_daemon_again(place: Place) -> None:
     """Calls on their way and those that wait are asked again, each once."""
 
@@ -334,4 +376,4 @@ def test_the_examples_of_the_page_run_as_they_stand(place: Place) -> None:
             check=False,
         )
         assert done.returncode == 0, (program, done.stderr)
-    assert len(place.lines("gds-agent")) == 6
+    assert len(place.lines("gds-agent")) == 7

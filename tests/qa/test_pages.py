@@ -57,6 +57,7 @@ PAGES = sorted(MAN.glob("*.[1-8]"))
 OF_VERB = {
     "hook": "homi-hook.1",
     "setup": "homi-setup.1",
+    "mcp": "homi-mcp.1",
     "link": "homi-link.1",
     "bundle": "homi-bundle.1",
     **dict.fromkeys(("pair", "unpair"), "homi-pair.1"),

@@ -112,6 +112,8 @@ def test_every_public_definition_says_what_it_promises() -> None:
         ("uvloop", {"homi/daemon.py"}),
         ("rich", {"homi/cli/screen.py"}),
         ("sqlite3", {"homi/store/database.py"}),
+        ("mcp", {"homi/mcp/pipe.py", "homi/mcp/server.py"}),
+        ("mcp_types", {"homi/mcp/pipe.py", "homi/mcp/server.py"}),
     ],
 )
 def test_each_library_has_one_home(library: str, home: set[str]) -> None:
