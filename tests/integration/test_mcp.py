@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from tests.cli.run import at_terminal
 from tests.standin.driver import Standin
 from tests.standin.place import Place, homi_command, until
 from tests.standin.tooled import Tools, tools_of
@@ -199,17 +198,3 @@ def test_nothing_but_the_protocol_is_written_and_either_end_ends_it(
         until((place.root / "gate.ended").exists, "it ends by itself")
         gate.open("w").close()
         assert ada.wait("ran", timeout=30)["err"] == ""
-
-
-def test_without_the_library_or_a_client_it_says_what_to_do(place: Place) -> None:
-    """The control: with both it ends well at the end of its input."""
-    assert place.homi("mcp").returncode == 0
-    stub = place.root / "stub" / "mcp"
-    stub.mkdir(parents=True)
-    (stub / "__init__.py").write_text("raise ModuleNotFoundError('x', name='mcp')\n")
-    bare = place.homi("mcp", PYTHONPATH=str(stub.parent))
-    assert bare.returncode == 69
-    assert "hint: " in bare.stderr
-    assert "-m pip install 'mcp" in bare.stderr
-    done = at_terminal(place.env(), place.work, ["mcp"], screen=False)
-    assert done.returncode == 64
