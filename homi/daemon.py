@@ -206,6 +206,7 @@ class Daemon:
         ]
         self._office.links = self._linkage.clerk
         self._office.bundles = self._linkage.bundles
+        self._office.bulk = self._linkage.bulk
         self._door.link = self._linkage.links.answer
         self._office.stop = lambda: self.end("stop")
         self._office.neighbours = self._talk.gossip

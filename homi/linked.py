@@ -48,6 +48,24 @@ class Checked(msgspec.Struct, frozen=True, omit_defaults=True):
     fix: str = ""
 
 
+class Carried(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Answer to carry: what is granted."""
+
+    root: str  # the state root
+    way: str  # up: into blobs/ here; down: out of it
+    sha256: str
+    most: int  # bytes it may have
+
+
+class Moved(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Answer to blob."""
+
+    device: str
+    sha256: str
+    size: int = 0
+    known: bool = False  # it was there already
+
+
 class BundleRow(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """What became of one message of a bundle."""
 

@@ -246,6 +246,22 @@ class Link(Request, frozen=True, tag="link"):
     peer: str
 
 
+class Carry(Request, frozen=True, tag="carry"):
+    """What the token lets this process carry for the device peer, until it hangs up."""
+
+    peer: str
+    token: str
+
+
+class Move(Request, frozen=True, tag="blob"):
+    """Have a blob there, or here, that is on one of the two; answered when it is."""
+
+    callers = frozenset({CallerClass.PERSON, CallerClass.SERVICE})
+    do: Literal["put", "get"]
+    device: str
+    sha256: str
+
+
 class Links(Request, frozen=True, tag="links"):
     """How the link to each device is, or to that one; measured where probe is set."""
 
@@ -313,38 +329,5 @@ class Stop(Request, frozen=True, tag="stop"):
     callers = frozenset({CallerClass.PERSON, CallerClass.SERVICE})
 
 
-VERBS: tuple[type[Request], ...] = (
-    Hello,
-    Send,
-    Claim,
-    Release,
-    Alias,
-    Unalias,
-    Set,
-    Ack,
-    Wait,
-    Ask,
-    About,
-    Await,
-    Hook,
-    Printed,
-    Status,
-    List,
-    Legs,
-    Queue,
-    Order,
-    Continue,
-    Quarantine,
-    Import,
-    Prune,
-    Link,
-    Links,
-    AddLink,
-    OrderLink,
-    CheckLink,
-    Bundle,
-    Far,
-    FarTrace,
-    Whoami,
-    Stop,
-)
+# Every verb, in the order of this page.
+VERBS: tuple[type[Request], ...] = tuple(Request.__subclasses__())

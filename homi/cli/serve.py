@@ -6,6 +6,7 @@ does.  Part of the fast path: standard library only.  homi-link(1) is the page.
 
 import _socket
 import _thread
+import importlib
 import os
 from _json import encode_basestring as quote
 
@@ -26,9 +27,11 @@ def run(path: str, peer: str) -> int:
     frames, and stderr is no place for a cause.
     """
     try:
-        wanted = os.environ.get(ASKED, "").strip()
-        if wanted not in ("", "exchange"):
-            raise Usage("a link carries an exchange", hint="ssh HOST exchange")
+        wanted = os.environ.get(ASKED, "").split()
+        if wanted[:1] == ["blob"] and len(wanted) == 2:
+            return _blob(path, peer, wanted[1])
+        if wanted not in ([], ["exchange"]):
+            raise Usage("a link carries an exchange, or a blob by its token")
         with Dial(path) as dial:
             dial.ask(f'{{"verb":"link","i":1,"peer":{quote(peer)}}}\n'.encode())
             dial.settimeout(None)
@@ -36,10 +39,19 @@ def run(path: str, peer: str) -> int:
     except HomiError as error:
         text = f"{error.text} ({error.hint})" if error.hint else error.text
         reason = REASONS.get(error.code, error.code)
-        bye = f'{{"f":"bye","reason":"{reason}","text":{quote(text[:500])}}}\n'
+        said = quote(text[:500])
+        # code: for a channel that carries a blob.
+        bye = f'{{"f":"bye","reason":"{reason}","text":{said},"code":"{error.code}"}}\n'
         _write(b"\n" + bye.encode("utf-8", "replace"))
         raise
     return 0
+
+
+def _blob(path: str, peer: str, token: str) -> int:
+    """Carry one blob; what that takes is loaded for it alone."""
+    carry = importlib.import_module("homi.cli.carry")
+    with Dial(path) as dial:
+        return int(carry.run(dial, peer, token, _write))
 
 
 def _carry(dial: Dial) -> None:

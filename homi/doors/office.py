@@ -16,6 +16,7 @@ from homi.courier.outlook import Outlook
 from homi.doors.abroad import Alone, Neighbours
 from homi.doors.answers import Answer
 from homi.doors.bundling import Bundles
+from homi.doors.carrying import Bulk
 from homi.doors.linking import Linked
 from homi.envelope import SHOWN, LedgerLine, MessageId, Reason, Rung, SessionRef
 from homi.errors import NoSuchDevice, NoSuchName, NotReached, Unavailable
@@ -87,6 +88,7 @@ class Office:
         self.bounds: Bounds | None = None
         self.links: Linked | None = None
         self.bundles: Bundles | None = None
+        self.bulk: Bulk | None = None
         self.neighbours: Neighbours = Alone()
         self.brief: Briefing = lambda _names, _session, _ready: None
 

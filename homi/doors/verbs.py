@@ -10,6 +10,7 @@ from homi.doors.abroad import Abroad
 from homi.doors.answers import Doer, Reply
 from homi.doors.asking import Asking
 from homi.doors.bundling import Bundling
+from homi.doors.carrying import Carrying
 from homi.doors.hooks import Hooks
 from homi.doors.importing import Importing
 from homi.doors.linking import Linking
@@ -38,6 +39,7 @@ class Verbs:
         self._linking = Linking(lambda: office.links)
         self._bundling = Bundling(lambda: office.bundles)
         self._abroad = Abroad(lambda: office.neighbours)
+        self._carrying = Carrying(lambda: office.bulk)
         self.doers: dict[type[Request], Doer] = {
             Hello: _again,
             **self._posting.doers(),
@@ -51,6 +53,7 @@ class Verbs:
             **self._linking.doers(),
             **self._bundling.doers(),
             **self._abroad.doers(),
+            **self._carrying.doers(),
             **Views(office, rights).doers(),
         }
 
@@ -62,6 +65,7 @@ class Verbs:
         self._linking.abandon()
         self._bundling.abandon()
         self._abroad.abandon()
+        self._carrying.abandon()
 
 
 def _again(_request: Request, _reply: Reply) -> None:

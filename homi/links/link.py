@@ -15,7 +15,7 @@ from homi.links.book import Peering
 from homi.links.crosswise import Standing, keep_newer
 from homi.links.exchange import Exchange
 from homi.links.frames import End
-from homi.links.pipe import Maker, Pipe
+from homi.links.pipe import Connection, Maker, Pipe
 from homi.links.state import STEADY, LinkState, Refusal, Verdict, of_end, pause
 
 log = logging.getLogger("homi.links")
@@ -71,6 +71,13 @@ class Link:
     def state(self) -> LinkState:
         """How it is."""
         return self.verdict.state
+
+    @property
+    def connection(self) -> Connection | None:
+        """What its exchange goes over, where this end dialled; None else."""
+        if self.up is None or not self.up.dialled or self._pipe is None:
+            return None
+        return self._pipe.connection
 
     @property
     def dials(self) -> bool:

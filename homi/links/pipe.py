@@ -6,8 +6,8 @@ means.  Knows the library only by the methods it calls.  homi-link(1).
 
 import asyncio
 import os
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol
 
 from homi.doors.wire import LineHandler
 from homi.links.lines import Frames
@@ -17,6 +17,14 @@ SAID_MAX = 2_000  # bytes of what the far side says beside the frames
 NOT_THERE = {126, 127}  # a shell's statuses for a command it cannot run
 LINGER = 2.0  # s the far end is given to read the last line
 NO_DAEMON = os.EX_UNAVAILABLE
+# What an exec channel of a link is: no terminal, no variables of the user's config.
+PLAIN: dict[str, Any] = {
+    "encoding": None,
+    "env": None,
+    "send_env": None,
+    "request_pty": False,
+    "x11_forwarding": False,
+}
 
 
 class Channel(Protocol):
@@ -44,6 +52,11 @@ class Connection(Protocol):
 
     def abort(self) -> None:
         """End it now."""
+        ...
+
+    @property
+    def create_process(self) -> Callable[..., Awaitable[Any]]:
+        """Runs a command on a channel of its own; its streams."""
         ...
 
 

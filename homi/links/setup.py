@@ -16,6 +16,7 @@ from homi.courier.lapse import give
 from homi.doors.office import Office, Shown
 from homi.envelope import Reason, Rung
 from homi.links.book import FILE, Book, Peerings
+from homi.links.bulk import Bulk
 from homi.links.carriage import Carriage
 from homi.links.checks import Probes
 from homi.links.clerk import Clerk
@@ -28,6 +29,7 @@ from homi.links.recall import Looks, Marks, Recall
 from homi.links.state import REASONS
 from homi.links.traffic import Junction
 from homi.store.base import Store
+from homi.store.blobs import Blobs
 from homi.store.disk import Disk
 from homi.store.lines import Finding
 from homi.store.mailbox import Item
@@ -46,6 +48,7 @@ class Linkage(NamedTuple):
     bundles: Bundles
     overdue: Overdue
     recall: Recall
+    bulk: Bulk
 
     @property
     def findings(self) -> list[Finding]:
@@ -60,6 +63,7 @@ class Linkage(NamedTuple):
     async def stop(self) -> None:
         """End every link."""
         self.overdue.stop()
+        await self.bulk.stop()
         await self.links.stop()
 
     def explain(self, device: Device, item: Item) -> Shown:
@@ -122,7 +126,17 @@ def build(office: Office, disk: Disk, clock: Clock, looks: Looks) -> Linkage:
         Patience(settings.delay_after * 3_600, settings.bounce_after * 86_400),
     )
     office.postmaster.subscribe(overdue.arrived)
-    return Linkage(book, links, clerk, junction, carriage, bundles, overdue, recall)
+    reserve = settings.reserve << 20
+    bulk = Bulk(
+        Blobs(office.root, disk),
+        office.root,
+        links.link,
+        lambda: max(0, store.free_bytes() - reserve),
+    )
+    junction.on_ended.append(bulk.ended)
+    return Linkage(
+        book, links, clerk, junction, carriage, bundles, overdue, recall, bulk
+    )
 
 
 def _way(links: Links, device: Device) -> Way:

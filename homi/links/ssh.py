@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import asyncssh
 
-from homi.links.pipe import Maker, Pipe
+from homi.links.pipe import PLAIN, Maker, Pipe
 from homi.links.state import LinkState, Refusal, Verdict
 
 CONNECT = 10.0  # s for the connection, and once more to be let in
@@ -184,16 +184,6 @@ class _Client(asyncssh.SSHClient):
         self.line = host if port == PORT else f"[{host}]:{port}"
         self.changed = self._hosts is not None and self._hosts.knows(host, addr, port)
         return False
-
-
-# What an exec channel of a link is: no terminal, no variables of the user's config.
-PLAIN: dict[str, Any] = {
-    "encoding": None,
-    "env": None,
-    "send_env": None,
-    "request_pty": False,
-    "x11_forwarding": False,
-}
 
 
 def _parts(given: str) -> tuple[str, str, int]:

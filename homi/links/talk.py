@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from homi.address import Device, Name
 from homi.clock import Clock
 from homi.far import FarName
-from homi.links import recall
+from homi.links import bulk, recall
 from homi.links.answering import Grant
 from homi.links.book import Peering
 from homi.links.checks import VERB as PROBE
@@ -103,6 +103,9 @@ class Talk:
         junction.questions |= gossip.questions
         junction.questions[recall.VERB] = gossip.answering.done_by(
             Grant.TRACE, linkage.recall.answer
+        )
+        junction.questions[bulk.VERB] = gossip.answering.done_by(
+            Grant.BLOB, linkage.bulk.asked
         )
         linkage.book.subscribe(self._booked)
 
