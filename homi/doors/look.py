@@ -77,6 +77,7 @@ class Connection:
         "fd",
         "number",
         "pid",
+        "stood_for",
         "uid",
     )
 
@@ -88,6 +89,7 @@ class Connection:
         self._sock = sock
         self.fd = sock.fileno()
         self.number = number
+        self.stood_for = ("", "")  # what its number meant when it came in; see peer
         self.pid = pid
         self.uid = uid
         self.closed = False

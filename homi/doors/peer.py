@@ -211,18 +211,20 @@ class PeerDoor:
             return
         number = listener.number
         connection = self.connection_type(self._bench, sock, number, pid, uid)
+        connection.stood_for = self._meant(number)
         self._connections.add(connection)
         connection.look()
 
     def _message(self, connection: Connection, frame: Message, line: bytes) -> None:
         """Submit a message to whoever its socket stands for."""
-        to = self._numbers.address.get(connection.number)
-        if to is None:
+        to, ask = self._meant(connection.number)
+        if not to:  # retired since; what was under way is still for who it was for
+            to, ask = connection.stood_for
+        if not to:
             self._refuse(connection, line, "nobody is behind this socket")
             return
         tag = parse_tag(frame.content)
         mark = self._senders.mark(connection.pid, connection.uid, tag)
-        ask = self._names.ask_of(connection.number)
         try:
             head = write(frame, tag, to, self._signs(mark, ask), ask)
         except BadMessage as error:
@@ -235,6 +237,10 @@ class PeerDoor:
         done = partial(self._turn.done, connection)
         submission = Submission(head, encode(head), stamp, to, done)
         self._turn.take(connection, submission)
+
+    def _meant(self, number: int) -> tuple[str, str]:
+        """The address a number stands for, and the ask that mail to it answers."""
+        return self._numbers.address.get(number, ""), self._names.ask_of(number)
 
     def _refuse(self, connection: Connection, line: bytes, reason: str) -> None:
         """Keep a line that cannot be mail, tell its sender that it failed."""

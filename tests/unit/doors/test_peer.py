@@ -390,6 +390,35 @@ def test_reply_to_a_desk_number_is_mail_to_its_address(root: Path) -> None:
     run(main)
 
 
+def test_a_line_under_way_to_a_number_that_is_retired_is_for_who_it_was_for(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer to an ask among them; nobody connects there later."""
+    monkeypatch.setattr("homi.desk.DESK_NUMBERS", 1)
+
+    async def main() -> None:
+        house = House(root)
+        house.session(os.getpid(), "alpha")
+        async with house.open():
+            house.claim("bob")
+            ask = str(uuid.uuid4())
+            path = house.door.socket_for("bob", ask)
+            sock = connect(path)
+            async with asyncio.timeout(20):
+                while not house.door._connections:
+                    await asyncio.sleep(0)
+            other = house.door.socket_for("someone-else")
+            assert other != path
+            assert await told(sock, [message("the answer")]) == "success"
+            (envelope,) = house.mail("bob")
+            msg = decode_msg(envelope.msg)
+            assert (msg.text, msg.kind, msg.reply_to) == ("the answer", "reply", ask)
+            assert not Path(path).exists()
+            assert house.texts("bob") == ["the answer"]
+
+    run(main)
+
+
 def test_without_a_desk_number_the_owners_socket_stands_in(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
