@@ -404,17 +404,18 @@ def test_a_line_under_way_to_a_number_that_is_retired_is_for_who_it_was_for(
             ask = str(uuid.uuid4())
             path = house.door.socket_for("bob", ask)
             sock = connect(path)
-            async with asyncio.timeout(20):
-                while not house.door._connections:
-                    await asyncio.sleep(0)
+            for _ in range(10_000):
+                if house.door._connections:
+                    break
+                await asyncio.sleep(0)
             other = house.door.socket_for("someone-else")
             assert other != path
             assert await told(sock, [message("the answer")]) == "success"
             (envelope,) = house.mail("bob")
             msg = decode_msg(envelope.msg)
             assert (msg.text, msg.kind, msg.reply_to) == ("the answer", "reply", ask)
-            assert not Path(path).exists()
-            assert house.texts("bob") == ["the answer"]
+            with pytest.raises(FileNotFoundError):
+                connect(path)
 
     run(main)
 
