@@ -140,6 +140,7 @@ class Box:
                 letter = self._letter(entry)
             except StorageFailed as error:
                 lines.append(f"{entry.id}: {error.text}")
+                fields.append({"id": entry.id, "error": error.text})
                 continue
             row = self._fields(entry, letter)
             row["first"] = first_line(letter.msg.text)

@@ -22,8 +22,17 @@ def directory(here: Listing, far: Sequence[FarRow], own: tuple[str, ...]) -> Res
     lines += [f"{row['name']}  {row['state']}{_more(row)}" for row in rows[:SHOWN]]
     if len(rows) > SHOWN:
         lines.append(f"and {len(rows) - SHOWN} more: homi ls lists all")
-    lines += [f"{one.device}: {visible(one.why)}" for one in far if not one.asked]
-    fields = {"you": list(own), "device": here.device, "names": rows[:SHOWN]}
+    silent = {one.device: visible(one.why) for one in far if not one.asked}
+    lines += [f"{device} did not answer: {why}" for device, why in silent.items()]
+    fields: dict[str, Any] = {
+        "you": list(own),
+        "device": here.device,
+        "names": rows[:SHOWN],
+    }
+    if len(rows) > SHOWN:
+        fields["more"] = len(rows) - SHOWN
+    if silent:
+        fields["silent"] = silent
     return Result("\n".join(lines), fields)
 
 

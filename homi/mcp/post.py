@@ -216,6 +216,8 @@ def _answered(answer: Answered, close: Callable[[], None]) -> Result:
         "verified": answer.verified,
         "text": text,
     }
+    if answer.default:
+        fields["default"] = True
     return Result(text, fields, Seen(answer.name, [answer.answer], close))
 
 

@@ -6,11 +6,13 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.cli.run import at_terminal
 from tests.integration.test_ask import Asking, tool
+from tests.standin.driver import Standin
 from tests.standin.place import Place, until
 
 TOLD = """#!{python}
@@ -41,6 +43,11 @@ def person(place: Place, *argv: str) -> tuple[int, str, str]:
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
+def tool_python(session: Standin, program: str) -> dict[str, Any]:
+    """A program by a tool of the session."""
+    return session.tool(sys.executable, "-c", program)
+
+
 def told(place: Place) -> list[str]:
     """What the notifier was told."""
     log = place.root / "told"
@@ -63,6 +70,10 @@ def test_what_needs_a_person_is_given_to_no_agent_and_answered_by_a_person(
         )
         hidden = tool(ada, "inbox", "--all", "--brief", "owner")
         assert ask[-8:] not in hidden["out"]
+        look = (
+            "from homi import Mailbox; print([*map(str, Mailbox('owner').pending())])"
+        )
+        assert tool_python(ada, look)["out"] == "[]\n"
         for argv in (
             ("read", ask),
             ("reply", ask, "yes"),

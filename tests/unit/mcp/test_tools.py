@@ -11,6 +11,7 @@ from homi.mcp import tools
 from homi.mcp.post import behind
 from homi.mcp.result import failed
 from homi.mcp.server import BY_NAME, arguments, offered, thread_of
+from homi.setup import claude
 
 ID = "0190aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee"
 WORST = {
@@ -65,6 +66,11 @@ def test_the_schema_shown_is_the_one_that_is_kept(name: str) -> None:
     for field in schema["required"]:
         with pytest.raises(Usage, match="missing required field"):
             arguments(name, {k: v for k, v in given.items() if k != field})
+
+
+def test_the_setup_of_clients_names_these_tools() -> None:
+    """Another one would be asked about, each time."""
+    assert tuple(BY_NAME) == claude.TOOLS
 
 
 def test_a_tool_that_is_none_is_told_with_those_there_are() -> None:
