@@ -111,7 +111,8 @@ class Round:
                 f"{self._got} of {self.wanted} answers in time; open: {names}",
                 hint="do not ask again: late answers come into your mailbox",
             )
-            status = status or complain(short)
+            told = complain(short)
+            status = status or told
         return status
 
     def give_up(self, why: str) -> None:

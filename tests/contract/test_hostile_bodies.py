@@ -11,6 +11,8 @@ from homi import render as tables
 from homi.address import Name
 from homi.envelope import Via
 from homi.legs import listing, render
+from homi.mcp.box import Box
+from homi.mcp.caller import Caller
 from homi.notify import ACTIVE, BODY_MAX, plain
 from homi.peers.frame import Message, parse_line, parse_tag
 from tests.cli.run import at_terminal, environment
@@ -32,10 +34,10 @@ def active(text: str) -> list[str]:
     ]
 
 
-def wrong(text: str, headers: int = 1) -> str:
+def wrong(text: str, headers: int = 1, of: str = ID) -> str:
     """What is wrong with text that a model is given; empty: nothing."""
     lines = text.splitlines()
-    heads = [line for line in lines if line.startswith("[homi 0190aaaa-")]
+    heads = [line for line in lines if line.startswith(f"[homi {of} from ")]
     rest = [line for line in lines if not line.startswith(("[homi ", render.QUOTE))]
     if len(heads) != headers:
         return f"{len(heads)} headers"
@@ -196,3 +198,17 @@ def test_a_message_on_a_terminal_is_its_text_and_nothing_acts(root: Path) -> Non
     env = environment(root)
     done = at_terminal(env, root, ["read", "aaaa00000500"], screen=False)
     assert done.stdout.decode() == f"word {WHOLE}"
+
+
+def test_a_tool_shows_a_model_one_header_and_a_quote(root: Path) -> None:
+    """Each message as read shows it, and its line in the inbox."""
+    me = Caller(("ada",), live=False)
+    with Box(root / "s", me) as box:
+        rows = box.listing(1000, every=True)
+        assert len(rows.lines) == len(STORED) + 1
+        for line, row in zip(rows.lines, rows.fields, strict=True):
+            assert active(line) == []
+            assert len(line.splitlines()) == 1
+            shown = box.read(row["id"], 0).text
+            text = re.sub(r"\n\[go on: read with offset \d+\]$", "", shown)
+            assert wrong(text, of=row["id"]) == ""

@@ -180,3 +180,8 @@ def test_of_several_what_cannot_be_asked_is_told_and_the_rest_goes_on(
     status, out, err = asking.end()
     assert (status, out) == (67, "ada:\n  hello\n\n")
     assert "homi: nobody: no name nobody on this device" in err
+    assert "in time" not in err
+    late = Asking(place, "ada,nobody", "anybody?", "--timeout", "0.1")
+    status, out, err = late.end()
+    assert (status, out) == (67, "")
+    assert "0 of 2 answers in time; open: ada" in err
