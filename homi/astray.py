@@ -10,6 +10,7 @@ from functools import partial
 
 from homi.address import POSTMASTER, show
 from homi.envelope import Kind, MessageId, Msg
+from homi.gate import ROOM
 from homi.names import Names
 from homi.postmaster import Postmaster, Result, Submission
 from homi.reports import Found
@@ -34,6 +35,8 @@ class Astray:
     def lead(self, sub: Submission) -> bool:
         """Whether it goes elsewhere; False: it is refused like any unknown address."""
         head = sub.head
+        if sub.stamp.via.door == ROOM:
+            return False  # the room has it
         if head.id in self._led:
             self._submit(sub, POSTMASTER)
             return True

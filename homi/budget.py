@@ -58,6 +58,9 @@ class Budget:
         before = None if sent.cause is None else self.turns.get(sent.cause)
         if before is not None:
             chain, n = before.chain or before.id, before.n + 1
+            if before.to == sent.to and (known := self.chains.get(chain)) is not None:
+                # In a room each answers each: counted by depth they would be many.
+                n = max(n, known.highest + 1)
         elif told is not None:
             chain, n, before = told.chain, told.n, self._last(told.chain)
         else:

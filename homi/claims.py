@@ -5,11 +5,14 @@ Owns the fields of the file and what of them cannot be; changes nothing.
 homi-mailbox(5) lists them.
 """
 
+import os
+
 import msgspec
 
 from homi import address as grammar
 from homi.address import BUILT_IN, Device, Name
 from homi.envelope import SessionRef
+from homi.errors import NoInput, Usage
 
 # Above every pid a system can have, and a canonical decimal of 12 digits: a record
 # of that number is never taken for a process's, a socket's path stays short.
@@ -45,6 +48,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     body: Body | None = None  # while it lives it has the name, before any session
     settings: dict[str, object] = {}  # as homi.settings reads them
     front: bool = False  # its record stays listed; the session goes by another name
+    room: bool = False  # what comes goes to its members; it belongs to no session
 
     @property
     def refs(self) -> list[SessionRef]:
@@ -56,6 +60,11 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def built_in(self) -> bool:
         """owner or postmaster: a mailbox and a socket, never a record or an owner."""
         return self.name in BUILT_IN
+
+    @property
+    def ownerless(self) -> bool:
+        """Whether no session ever has it."""
+        return self.built_in or self.room
 
 
 class Alias(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -146,11 +155,24 @@ class State(msgspec.Struct, kw_only=True):
             whole = grammar.is_name(mirror.name) and grammar.is_name(mirror.device)
             if key != mirror.to or not whole:
                 raise ValueError("a mirror is not under its address")
-        listed += self.mirrors.items()
-        numbers = [each.number for _key, each in listed]
-        numbers += [entry.number for entry in self.released.values()]
-        numbers += [int(number) for number in self.desk]
+        numbers = self.numbers()
         if len(set(numbers)) < len(numbers):
             raise ValueError("a number stands for two")
         if not all(NUMBER_LOW <= number < NUMBER_HIGH for number in numbers):
             raise ValueError("a number is out of range")
+
+    def numbers(self) -> list[int]:
+        """Every number that stands for something."""
+        parts = (self.claims, self.aliases, self.mirrors, self.released)
+        given = [each.number for part in parts for each in part.values()]
+        return given + [int(number) for number in self.desk]
+
+
+def real_folder(cwd: str) -> str:
+    """The real path of a folder a claim is bound to; 64 or 66 where it is none."""
+    if not os.path.isabs(cwd) or "\0" in cwd:
+        raise Usage(f"folder {grammar.show(cwd)} is not an absolute path")
+    real = os.path.realpath(cwd)
+    if not os.path.isdir(real):
+        raise NoInput(f"no folder {grammar.show(cwd)}")
+    return real

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import uvloop
 
-from homi import __version__, paths, questions, restraint
+from homi import __version__, assembly, paths, questions, restraint
 from homi.address import Name
 from homi.callers import classify
 from homi.claims import State
@@ -198,10 +198,19 @@ class Daemon:
         self._courier.subscribe(self._nudges.watch)
         self._postmaster.subscribe(self._talk.arrived)
         self._courier.subscribe(lambda name, _, line: self._talk.recorded(name, line))
+        self._office.moved, self._office.explain = self._moved, self._explain
+        self._rooms = assembly.connect(self._office, self._courier, self._clock)
         self._office.since = self._clock.wall()
         self._office.findings = [
-            f"{found.path}{_place(found.offset)}: {found.text}"
-            for part in (self._store, self._names, self._linkage, self._talk, bounds)
+            found.shown
+            for part in (
+                self._store,
+                self._names,
+                self._linkage,
+                self._talk,
+                bounds,
+                self._rooms,
+            )
             for found in part.findings
         ]
         self._office.links = self._linkage.clerk
@@ -210,10 +219,8 @@ class Daemon:
         self._door.link = self._linkage.links.answer
         self._office.stop = lambda: self.end("stop")
         self._office.neighbours = self._talk.gossip
-        self._office.moved = self._moved
         self._office.socket_for = self._peer.socket_for
         self._office.order = self._courier.order
-        self._office.explain = self._explain
         self._office.way = self._linkage.reason
         self._office.stir = self._linkage.carriage.flush
         self._office.outlook = self._courier.outlook
@@ -243,6 +250,8 @@ class Daemon:
         self._ends.callback(self._nudges.close)
         person = questions.notifier(self._office, self._postmaster, self._clock)
         self._ends.callback(person.close)
+        self._rooms.start()
+        self._ends.callback(self._rooms.stop)
         self._pickup.start()
         self._ends.callback(self._pickup.stop)
         self._talk.start(loop, self._office.watchers.moved)
@@ -334,11 +343,7 @@ class Daemon:
             self._front.sweep,
             self._courier.sweep,
             self._nudges.sweep,
+            self._rooms.sweep,
             self._linkage.links.sweep,
         ):
             loop.call_soon(part)
-
-
-def _place(offset: int) -> str:
-    """Where in a file; nothing where the file as a whole is meant."""
-    return "" if offset < 0 else f", byte {offset}"

@@ -19,7 +19,7 @@ class Rung(StrEnum):
 
     SPOOLED = "spooled"  # in pickup/, not yet judged
     STORED = "stored"  # its inbox line is durable
-    RELAYED = "relayed"  # the other device said it stored it
+    RELAYED = "relayed"  # the other device, or each member of the room, has it
     INTENT = "intent"  # about to be handed over; no outcome known
     OFFERED = "offered"  # a session's channel took it
     TAKEN = "taken"  # stands in the session's conversation; still only offered
@@ -162,7 +162,7 @@ class Was(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fals
 class Via(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """What the accepting device measured about the sender; never what it was told."""
 
-    door: str  # peer | control | pickup | link | wake | homi | import
+    door: str  # peer | control | pickup | link | wake | homi | import | room
     device: str | None = None  # the sender's own
     uid: int | None = None
     pid: int | None = None
@@ -175,6 +175,7 @@ class Via(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fals
     repeat: bool = False  # likely a second try of the line stored before it
     parked: Reason | None = None  # kept from going out since it came, and why
     was: Was | None = None  # imported
+    room: str | None = None  # a copy of what was sent to it; elsewhere with its device
 
 
 class Envelope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -222,12 +223,15 @@ class LedgerLine(msgspec.Struct, kw_only=True, omit_defaults=True, gc=False):
     proof: str | None = None  # transcript | ack | read | reply
     repeat: bool = False  # this hand-over carried the repeat mark
     there: str | None = None  # RFC 3339: told by another device, by its own clock
+    member: str | None = None  # of a room: about the copy for that address alone
 
 
 def origin(via: Via) -> str:
     """The dedupe origin: what the door measured, never a field of the message."""
     if via.door == "import":
         return via.door  # whatever device the file names
+    if via.door == "room":
+        return f"room:{via.room}"  # its copies, whoever wrote to it
     if via.device is not None:
         return f"link:{via.key or via.device}"
     if via.session is not None and via.verified:

@@ -6,12 +6,13 @@ homi-protocol(7) lists the refusals.
 
 from homi.address import is_name, show
 from homi.config import QUEUE_BYTES, QUEUE_PENDING, QUOTA_BYTES, QUOTA_PENDING
-from homi.envelope import AGENT_KINDS, Kind, Msg
+from homi.envelope import AGENT_KINDS, Kind, Msg, Via
 from homi.errors import BadMessage, HomiError, NotReached, StorageFailed
 
 HISTORY = "import"  # what comes by it was written before, by whomever
 # Doors that do not speak for an agent or a person.
-FREE_DOORS = frozenset({"homi", "wake", HISTORY})
+ROOM = "room"  # copies of what was judged when it came to the room
+FREE_DOORS = frozenset({"homi", "wake", HISTORY, ROOM})
 # What a postmaster sends back; there is no answer to it.
 RETURNED = frozenset({Kind.BOUNCE, Kind.NOTICE})
 
@@ -49,6 +50,23 @@ def link_refused(msg: Msg, device: str | None, *, ours: bool) -> HomiError | Non
         )
     if msg.kind not in AGENT_KINDS or msg.auto:
         return kind_refused(msg, "")
+    return None
+
+
+def room_refused(msg: Msg, via: Via) -> HomiError | None:
+    """Why a room does not take this; None when it does."""
+    if via.room is not None:
+        return BadMessage(
+            "it comes from a room, and a room is no member of another",
+            hint=f"homi room leave {via.room}",
+            reason="loop",
+        )
+    if msg.kind is Kind.ASK:
+        return BadMessage(
+            "a question needs one who answers, a room has many",
+            hint="homi send it, or homi ask NAME,NAME --gather 1",
+            reason="policy",
+        )
     return None
 
 

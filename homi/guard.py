@@ -9,6 +9,7 @@ from homi.bounds import Bounds, Process
 from homi.config import PAIR_TURNS
 from homi.envelope import MessageId, Msg, Reason, Via
 from homi.errors import HomiError, NotAllowed
+from homi.gate import ROOM
 from homi.policy import Policy, may_wake, remote
 from homi.turns import Counted, Turn
 
@@ -38,7 +39,9 @@ class Guard:
             found = self._ruled(self._policy, head, to, device)
             if isinstance(found, HomiError):
                 return found
-        if process is None and head.reply_to is None and told is None:
+        if via.door == ROOM or (
+            process is None and head.reply_to is None and told is None
+        ):
             return found
         sender = head.from_ if device is None else f"{head.from_}@{device}"
         turn = self._bounds.judge(head, to, sender, process, told)

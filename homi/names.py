@@ -4,7 +4,6 @@ Owns names.json and the numbers of sockets and records.  Knows nothing of which
 session has a name.  homi-mailbox(5) lists the fields, homi-address(7) the grammar.
 """
 
-import os
 import secrets
 import uuid
 from collections.abc import Callable, Collection, Iterable
@@ -25,13 +24,14 @@ from homi.claims import (
     Mirror,
     Released,
     State,
+    real_folder,
 )
 from homi.clock import rfc3339
 from homi.desk import Desk, DeskSubscriber
 from homi.envelope import SessionRef
-from homi.errors import CannotCreate, NoInput, NoSuchName, Usage
+from homi.errors import CannotCreate, NoSuchName, Usage
 from homi.mirrors import Mirrors
-from homi.routing import FRONT_MAX, fronted_by, live_name
+from homi.routing import check_length, fronted_by, live_name
 from homi.settings import Settings
 from homi.store.lines import Finding
 from homi.store.state import StateFile
@@ -83,6 +83,11 @@ class Names:
             claim = self._state.claims.get(name.lower())
         return claim
 
+    def is_room(self, name: Name) -> bool:
+        """Whether the name is a room's."""
+        claim = self._state.claims.get(name)
+        return claim is not None and claim.room
+
     def was(self, name: str) -> bool:
         """Whether the name was claimed and released."""
         return name in self._state.released
@@ -113,8 +118,8 @@ class Names:
         cwd is no folder, CannotCreate (73) for what is called so behind a fronted name.
         An alias of that name stays; the claim stands before it.
         """
-        wanted = grammar.parse_claimable(name)
-        folder = None if cwd is None else _real_folder(cwd)
+        wanted = self._no_room(grammar.parse_claimable(name))
+        folder = None if cwd is None else real_folder(cwd)
         claim = self.get(wanted)
         if claim is None:
             self._not_behind(wanted)
@@ -126,12 +131,26 @@ class Names:
             self._put(claim)
         return claim, False
 
-    def release(self, name: str) -> Claim:
+    def open_room(self, name: str, now: float) -> Claim:
+        """Make name a room; 64 for a bad name, 73 for one that is claimed."""
+        wanted = grammar.parse_claimable(name)
+        if self.get(wanted) is not None:
+            what = "a room" if self.is_room(wanted) else "claimed"
+            raise CannotCreate(f"{wanted} is {what} already", hint=f"homi ls {wanted}")
+        self._not_behind(wanted)
+        made = msgspec.structs.replace(self._mint(wanted, now, None), room=True)
+        self._put(made)
+        return made
+
+    def release(self, name: str, *, room: bool = False) -> Claim:
         """End a claim, and return it as it was; its mailbox is not touched.
 
-        NoSuchName (67), Usage (64) for a built-in.
+        NoSuchName (67), Usage (64) for a built-in, CannotCreate (73) for a room where
+        none is meant.
         """
         claim = self.require(name)
+        if not room:
+            self._no_room(claim.name)
         if claim.built_in:
             raise Usage(f"{claim.name} cannot be released")
         claims = dict(self._state.claims)
@@ -145,12 +164,7 @@ class Names:
     def check_front(self, name: Name) -> None:
         """Usage (64) for a name too long to be in front, CannotCreate (73) where what
         its session would be called is a name of its own."""
-        if len(name) > FRONT_MAX:
-            raise Usage(
-                f"{name} has {len(name)} characters, a name in front has at most"
-                f" {FRONT_MAX}",
-                hint="its session is called NAME-live, which must be a name too",
-            )
+        check_length(name)
         behind = live_name(name, 1)
         if self.get(behind) or self.aliases.get(behind):
             raise CannotCreate(
@@ -162,9 +176,7 @@ class Names:
     def front(self, name: str, *, on: bool) -> Claim:
         """Keep whether the name stays listed while a session has it (check_front);
         Usage (64) for a built-in."""
-        claim = self.require(name)
-        if claim.built_in:
-            raise Usage(f"{claim.name} belongs to no session")
+        claim = self._ownable(name)
         if on:
             self.check_front(claim.name)
         if on != claim.front:
@@ -201,9 +213,7 @@ class Names:
 
     def bind(self, name: str, ref: SessionRef | None) -> Claim:
         """Keep which session a person gave the name to; Usage (64) for a built-in."""
-        claim = self.require(name)
-        if claim.built_in:
-            raise Usage(f"{claim.name} belongs to no session")
+        claim = self._ownable(name)
         claim = msgspec.structs.replace(claim, bound=ref)
         self._put(claim)
         return claim
@@ -211,9 +221,7 @@ class Names:
     def embody(self, name: str, body: Body | None) -> Claim:
         """Keep what the name is bound to, or that it is no more; Usage (64) for a
         built-in, CannotCreate (73) where another name has that body."""
-        claim = self.require(name)
-        if claim.built_in:
-            raise Usage(f"{claim.name} belongs to no session")
+        claim = self._ownable(name)
         other = self.embodied(body.ref) if body is not None else None
         if body is not None and other is not None and other.name != claim.name:
             raise CannotCreate(
@@ -242,9 +250,7 @@ class Names:
         legs: those this homi has.  NoSuchName (67); Usage (64) for a built-in, and
         for a pair that cannot be.
         """
-        claim = self.require(name)
-        if claim.built_in:
-            raise Usage(f"{claim.name} is never offered to a session")
+        claim = self._ownable(name, "is never offered to a session")
         changed = settings.change(claim.settings, pairs, legs)
         claim = msgspec.structs.replace(claim, settings=changed)
         self._put(claim)
@@ -287,16 +293,24 @@ class Names:
     def _number(self) -> int:
         """A number nobody has.  One that was retired comes again by a chance of one
         in 10**11 only, so no list of those is kept."""
-        state = self._state
-        taken = {claim.number for claim in state.claims.values()}
-        taken.update(alias.number for alias in state.aliases.values())
-        taken.update(mirror.number for mirror in state.mirrors.values())
-        taken.update(entry.number for entry in state.released.values())
-        taken.update(int(number) for number in state.desk)
+        taken = set(self._state.numbers())
         while True:
             number = NUMBER_LOW + secrets.randbelow(NUMBER_HIGH - NUMBER_LOW)
             if number not in taken:
                 return number
+
+    def _ownable(self, name: str, why: str = "belongs to no session") -> Claim:
+        """The claim of that name; 64 for one that no session ever has."""
+        claim = self.require(name)
+        if claim.ownerless:
+            raise Usage(f"{claim.name} {why}")
+        return claim
+
+    def _no_room(self, name: Name) -> Name:
+        """The same; 73 for a room's."""
+        if self.is_room(name):
+            raise CannotCreate(f"{name} is a room", hint=f"homi room rm {name} ends it")
+        return name
 
     def _not_behind(self, name: Name) -> None:
         """73 for what sessions behind a fronted name are called."""
@@ -335,13 +349,3 @@ class Names:
         """Tell every subscriber, in order of subscription."""
         for callback in self._subscribers:
             callback(name, claim)
-
-
-def _real_folder(cwd: str) -> str:
-    """The real path of a folder a claim is bound to."""
-    if not os.path.isabs(cwd) or "\0" in cwd:
-        raise Usage(f"folder {grammar.show(cwd)} is not an absolute path")
-    real = os.path.realpath(cwd)
-    if not os.path.isdir(real):
-        raise NoInput(f"no folder {grammar.show(cwd)}")
-    return real

@@ -76,7 +76,7 @@ class Owners:
     def others(self, name: Name) -> list[Session]:
         """Live sessions that would own the name if its owner did not."""
         claim = self._names.get(name)
-        if claim is None or claim.built_in:
+        if claim is None or claim.ownerless:
             return []
         owner = self.owner(name)
         return [s for s in self._fit(claim) if owner is None or s.pid != owner.pid]
@@ -84,7 +84,7 @@ class Owners:
     def unfit(self, name: Name) -> list[Session]:
         """Live sessions of that name that cannot own it: no socket, wrong folder."""
         claim = self._names.get(name)
-        if claim is None or claim.built_in:
+        if claim is None or claim.ownerless:
             return self._sessions.by_address(name)
         fit = {session.pid for session in self._fit(claim)}
         owner = self.owner(name)
@@ -135,7 +135,7 @@ class Owners:
         claim = self._names.get(name)
         if claim is None:
             return session.address == name
-        inside = not claim.built_in and _inside(session.cwd, claim.cwd)
+        inside = not claim.ownerless and _inside(session.cwd, claim.cwd)
         return inside and self.public(session) == name
 
     def take(self, name: str, ref: SessionRef) -> Session:
@@ -209,7 +209,7 @@ class Owners:
         """The body or the bound session while it lives, else the present owner while
         it is fit, else the first fit one."""
         claim = self._names.get(name)
-        if claim is None or claim.built_in:
+        if claim is None or claim.ownerless:
             return None
         body = None if claim.body is None else self._sessions.by_ref(claim.body.ref)
         if body is not None and body.can_own:

@@ -34,8 +34,8 @@ from homi.owners import Owners
 from homi.replies import Replies, Told
 from homi.rerouting import Rerouting
 from homi.returns import Returns
-from homi.room import Room
 from homi.routing import Place, resolve
+from homi.space import Space
 from homi.store.base import Kept, Mail, Store
 from homi.store.mailbox import Item
 from homi.store.quarantine import Quarantine
@@ -62,7 +62,8 @@ class Stamp:
         # pid and start time: what a turn causes is told by them.
         self.process = None if session is None else (session.pid, session.start)
         person = via.door == "control" and via.verified and session is None
-        self.free = person or via.door in gate.FREE_DOORS  # no bound counts its mail
+        # No bound counts its mail; whom a room's copies may wake the policy says.
+        self.free = person or via.door in gate.FREE_DOORS - {gate.ROOM}
         self.json = encode(via)
         self.origin = origin(via)
         self.set_aside = False  # its mail is in quarantine: not a second time
@@ -125,7 +126,7 @@ class Postmaster:
         self._clock = clock
         self._device = config.device_name()
         self._facts = owners.facts(self._device)
-        self._room = Room(store, config.reserve << 20)
+        self._space = Space(store, config.reserve << 20)
         self._hints: list[Callable[[Name, Item], None]] = []
         self._places: dict[str, Name] = {}
         self._now = Stamps(clock).now
@@ -139,7 +140,7 @@ class Postmaster:
         self._on_bounced = back.on_bounced
         self.tell, self.remind = back.tell, back.remind
         self.bounce, self.give_back = back.bounce, back.give_back
-        ways = (store, self._facts, clock, self._room, self._hint)
+        ways = (store, self._facts, clock, self._space, self._hint)
         self.reroute = Rerouting(*ways).reroute
         self._warn = back.warn
 
@@ -181,18 +182,14 @@ class Postmaster:
                 json = encode(via)
         parts = (self._now(), to.encode(), json, came, sub.msg)
         tail = b'"at":"%b","to":"%b","via":%b,%b"msg":%b}\n' % parts
-        refusal = (
-            self._link_refused(sub)
-            if stamp.linked
-            else gate.kind_refused(head, stamp.via.door)
-        ) or gate.too_long(len(tail), store.largest_line())
+        refusal = self._refusal(sub, place, len(tail))
         if refusal is not None:
             self.refuse(sub, refusal)
             return
-        full = None if is_digest(head) else self._room.refusal(place, len(tail))
+        full = None if is_digest(head) else self._space.refusal(place, len(tail))
         done: Callable[[Mail], None] = partial(self._committed, sub, full)
         if full is not None:
-            done = self._room.short(place, full, done)
+            done = self._space.short(place, full, done)
         mail = Mail(place, stamp.origin, head, via, sub.msg, tail, done)
         mail.to = to
         mail.barred = full is not None  # it still answers for what it holds
@@ -260,6 +257,16 @@ class Postmaster:
             self._places[to] = found.name
         return found
 
+    def _refusal(self, sub: Submission, place: Name, length: int) -> HomiError | None:
+        """Why it is not taken, wherever there may be room for it."""
+        head, via = sub.head, sub.stamp.via
+        if self._names.is_room(place) and (why := gate.room_refused(head, via)):
+            return why
+        linked = sub.stamp.linked
+        return (
+            self._link_refused(sub) if linked else gate.kind_refused(head, via.door)
+        ) or gate.too_long(length, self._store.largest_line())
+
     def _link_refused(self, sub: Submission) -> HomiError | None:
         """Why another device may not submit that."""
         device, about = sub.stamp.via.device, sub.head.reply_to
@@ -319,8 +326,8 @@ class Postmaster:
         """Hint of new mail; a reply also answers what it replies to."""
         if mail.item is not None and mail.via.parked in HINTED:
             self._hint(mail.place, mail.item)
-        if mail.via.was is not None:
-            return  # what is imported answers nothing: it is history
+        if mail.via.was is not None or mail.via.door == gate.ROOM:
+            return  # history answers nothing, nor does what answered in its room
         if mail.head.reply_to is not None:
             self._replies.came(mail)
 

@@ -38,6 +38,7 @@ class SendReport(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     to: str = ""
     duplicate: bool = False
     reason: str | None = None
+    members: int | None = None  # of the room it is for
 
 
 class Acked(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -135,6 +136,7 @@ class QueueRow(msgspec.Struct, frozen=True, omit_defaults=True):
     rung: Rung
     reason: str = ""
     until: str = ""  # RFC 3339: no new try before
+    waits: dict[str, str] = {}  # members of a room that have not got it, and why
 
 
 class QueueReport(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -172,42 +174,6 @@ class Continued(Ordered, frozen=True, kw_only=True):
 
     chain: str
     limit: int
-
-
-class ReadmittedRow(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What became of one entry of the quarantine; with a code it is there still."""
-
-    id: str
-    message: str = ""  # the id under which it is stored
-    to: str = ""  # the mailbox it is in now
-    duplicate: bool = False  # it was in there before
-    code: str = ""  # of homi.errors
-    error: str = ""
-    hint: str = ""
-
-
-class Readmitted(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Answer to quarantine: a row for each id, in their order."""
-
-    rows: list[ReadmittedRow]
-
-
-class ImportedRow(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What became of one message of an import; with a code it is not stored."""
-
-    id: str = ""
-    seq: int = 0
-    duplicate: bool = False  # the mailbox had it before
-    code: str = ""  # of homi.errors
-    error: str = ""
-    hint: str = ""
-
-
-class Imported(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Answer to import: a row for each letter, in their order."""
-
-    name: str
-    rows: list[ImportedRow]
 
 
 class PrunedRow(msgspec.Struct, frozen=True, omit_defaults=True):

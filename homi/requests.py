@@ -319,6 +319,21 @@ class FarTrace(Request, frozen=True, tag="far-trace"):
     id: MessageId
 
 
+class Room(Request, frozen=True, tag="room"):
+    """Make a room with members, change who is in it, or end it."""
+
+    do: Literal["create", "join", "leave", "rm"]
+    name: str
+    members: list[str] = []  # addresses; none: the caller's own name
+    notify: bool = False  # of those that join: a notice in place of copies
+
+
+class Rooms(Request, frozen=True, tag="rooms"):
+    """Every room, or that one, with its members."""
+
+    name: str | None = None
+
+
 class Whoami(Request, frozen=True, tag="whoami"):
     """The caller's class and the name a bare command of its would use."""
 

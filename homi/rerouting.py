@@ -13,8 +13,8 @@ from homi.address import Address, Device, Name, parse_address
 from homi.clock import Clock, rfc3339
 from homi.envelope import Envelope, LedgerLine, Msg, Rung, decode_msg, encode, origin
 from homi.errors import BadMessage, HomiError, NoInput, NotReached, StorageFailed
-from homi.room import Room
 from homi.routing import Facts, Place, resolve
+from homi.space import Space
 from homi.store.base import Kept, Mail, Store
 from homi.store.mailbox import Item, Mailbox
 
@@ -35,14 +35,14 @@ class Rerouting:
         store: Store,
         facts: Facts,
         clock: Clock,
-        room: Room,
+        space: Space,
         hint: Callable[[Name, Item], None],
     ) -> None:
         """hint is told of each envelope that is new in its place."""
         self._store = store
         self._facts = facts
         self._clock = clock
-        self._room = room
+        self._space = space
         self._hint = hint
 
     def reroute(self, box: Mailbox, item: Item, device: Device, done: Moved) -> None:
@@ -61,10 +61,10 @@ class Rerouting:
         if long is not None:
             done(long)
             return
-        full = self._room.refusal(place.name, len(tail))
+        full = self._space.refusal(place.name, len(tail))
         told: Callable[[Mail], None] = partial(self._kept, item, full, done)
         if full is not None:
-            told = self._room.short(place.name, full, told)
+            told = self._space.short(place.name, full, told)
         mail = Mail(
             place.name,
             origin(envelope.via),

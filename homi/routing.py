@@ -135,6 +135,16 @@ def live_name(name: Name, number: int) -> Name:
     return Name(f"{name}-live" if number == 1 else f"{name}-live-{number}")
 
 
+def check_length(name: Name) -> None:
+    """Usage (64) for a name too long to be in front."""
+    if len(name) > FRONT_MAX:
+        raise Usage(
+            f"{name} has {len(name)} characters, a name in front has at most"
+            f" {FRONT_MAX}",
+            hint="its session is called NAME-live, which must be a name too",
+        )
+
+
 def fronted_by(name: Name) -> Name | None:
     """The name that would stand before a session of that name; None: none would."""
     found = _BEHIND.fullmatch(name)

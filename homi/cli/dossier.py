@@ -133,7 +133,7 @@ def _resolved(name: Name, book: Book, listing: Listing) -> str:
     if name in BUILT_IN:
         return "built-in"
     if name in book.claims:
-        return "claim"
+        return "room" if book.room(name) else "claim"
     if name in book.aliases:
         return "alias"
     if listing.sessions:

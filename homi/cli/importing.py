@@ -13,6 +13,7 @@ import click
 import msgspec
 
 from homi import paths
+from homi.admitted import Imported, ImportedRow
 from homi.cli import options, output
 from homi.cli.caller import connect
 from homi.cli.export import FORMATS
@@ -25,7 +26,6 @@ from homi.errors import BadMessage, HomiError, NoInput, NotReached, StorageFaile
 from homi.errors import from_wire as wire_error
 from homi.mail import mbox, post
 from homi.mail.past import read_line
-from homi.reports import Imported, ImportedRow
 from homi.requests import Import, Past
 
 TOGETHER = 1 << 20  # bytes of messages in one request

@@ -115,7 +115,11 @@ def from_files(mail: Mail, only: Sequence[str] | None = None) -> Listing:
     live = live_sessions()
     names = mail.listed() if only is None else only
     waits = mail.waiting(map(Name, names))
-    rows = [_unowned(name, *waits[Name(name)], live) for name in names]
+    book = mail.shown()
+    rows = [
+        _unowned(name, *waits[Name(name)], live, room=book.room(Name(name)))
+        for name in names
+    ]
     loose = [session for session in live if session.address not in names]
     if only is not None:
         return Listing(device="", names=rows, sessions=loose)
@@ -124,11 +128,14 @@ def from_files(mail: Mail, only: Sequence[str] | None = None) -> Listing:
     return Listing("", rows, loose, aliases, mirrors)
 
 
-def _unowned(name: str, pending: int, oldest: str, live: list[SessionRow]) -> NameRow:
+def _unowned(
+    name: str, pending: int, oldest: str, live: list[SessionRow], *, room: bool
+) -> NameRow:
     """A name as the files tell it."""
+    state = "room" if room else "unknown"
     return NameRow(
         name=name,
-        state="built-in" if name in BUILT_IN else "unknown",
+        state="built-in" if name in BUILT_IN else state,
         pending=pending,
         oldest=oldest,
         others=[session.pid for session in live if session.address == name],

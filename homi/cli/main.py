@@ -27,6 +27,7 @@ MODULES = {
     "claim": "claim",
     "release": "claim",
     "alias": "alias",
+    "room": "room",
     "set": "setting",
     "ls": "ls",
     "whois": "whois",

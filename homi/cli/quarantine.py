@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from homi import paths, render
+from homi.admitted import Readmitted, ReadmittedRow
 from homi.cli import options, output
 from homi.cli.asking import sure
 from homi.cli.caller import connect
@@ -19,7 +20,6 @@ from homi.connection import Connection
 from homi.dial import Absent
 from homi.errors import NoInput, NotAllowed
 from homi.render import Cell
-from homi.reports import Readmitted, ReadmittedRow
 from homi.requests import CallerClass, Quarantine
 from homi.store.refusals import Entry, Kept, entries, find
 

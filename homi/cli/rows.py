@@ -63,7 +63,9 @@ def explained(
             known, ways = {(n.name, n.seq): n for n in report.rows}, report.ways
         if (now := known.get((row.name, row.seq))) is not None:
             reason, until = now.reason or None, now.until or None
-            yield replace(row, rung=now.rung, reason=reason, until=until)
+            yield replace(
+                row, rung=now.rung, reason=reason, until=until, waits=now.waits
+            )
         elif row.rung is Rung.STORED and ways.get(row.name):
             yield replace(row, reason=ways[row.name])
         else:
@@ -141,8 +143,14 @@ def spooled(mail: Mail, place: Name | None = None) -> list[Message]:
 
 def _cells(row: Message, shown: str) -> tuple[Cell, ...]:
     """The cells of a row."""
-    when = output.when(row.at)
-    return shown, sender(row), row.kind, row.rung, row.reason, when, row.bytes
+    when, why = output.when(row.at), _waits(row) or row.reason
+    return shown, sender(row), row.kind, row.rung, why, when, row.bytes
+
+
+def _waits(row: Message) -> str:
+    """Who of a room has not got it, and why not."""
+    pairs = row.waits.items()
+    return ", ".join(f"{one}: {why}" if why else one for one, why in pairs)
 
 
 def _brief(row: Message, shown: str) -> tuple[Cell, ...]:

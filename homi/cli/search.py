@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from homi import paths
-from homi.address import Name, show
+from homi.address import Name, parse_name, show
 from homi.cli import filters, options, output
 from homi.cli.caller import connect
 from homi.cli.filters import Chosen
@@ -68,6 +68,10 @@ def search(
     mail = Mail(paths.state_root(home))
     _, client = connect(mail.root)
     place = None if name is None else (mail.place(name),)
+    if place is None and wanted.room is not None:
+        room = parse_name(wanted.room)
+        # What came to a room here stands in its mailbox, each member has a copy.
+        place = (room,) if mail.shown().room(room) else None
     cut = wanted.limit is None
     if cut:
         wanted.limit = FOUND + 1

@@ -132,7 +132,10 @@ def shown(plan: Plan, report: Json) -> str:
     name = str(report["id"])[24:32] if terminal else report["id"]
     already = " (already)" if report["duplicate"] else ""
     why = f" ({report['reason']})" if report.get("reason") else ""
-    return f"{report['rung']}{why} {name} to {report['to']}{already}"
+    to = f"{report['to']}{already}"
+    if (members := report.get("members")) is not None:
+        to += f", {members} member{'' if members == 1 else 's'}"
+    return f"{report['rung']}{why} {name} to {to}"
 
 
 def read_text(plan: Plan) -> str:
@@ -276,8 +279,8 @@ def report(plan: Plan, done: Json) -> Json:
         "seq": done.get("seq", 0),
         "duplicate": done.get("duplicate", False),
     }
-    # Only what is parked has one: no other answer is made longer by it.
-    return told | ({"reason": done["reason"]} if done.get("reason") else {})
+    # Of what is parked, and of a room: no other answer is made longer by it.
+    return told | {key: done[key] for key in ("reason", "members") if done.get(key)}
 
 
 def _await(plan: Plan, path: str, place: str) -> Json:

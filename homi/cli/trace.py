@@ -79,6 +79,7 @@ def _cells(place: str, line: Line) -> tuple[Cell, ...]:
         process = "" if via.pid is None else f"pid {via.pid}"
         return line.at, place, line.rung, "", via.door, process, _sender(line)
     session = render.session(line.session)
+    place = f"{place}/{line.member}" if line.member else place
     return line.at, place, line.rung, line.reason, line.leg, session, _decision(line)
 
 

@@ -50,15 +50,16 @@ class Tally:
         self._reply(self._i, lost if self._failed else self._answer)
 
 
-def report(result: Result) -> Answer:
-    """The answer to send: what was kept, or the refusal itself."""
+def report(result: Result, members: int | None = None) -> Answer:
+    """The answer to send: what was kept, or the refusal itself.  members: of a room."""
     if result.error is not None:
         return result.error
     if not result.duplicate and result.rung is Rung.STORED:
         # What nearly every answer is: an id and a name hold nothing to be escaped.
+        more = "" if members is None else f',"members":{members}'
         return msgspec.Raw(
             f'{{"id":"{result.id}","rung":"stored","seq":{result.seq}'
-            f',"to":"{result.to}"}}'
+            f',"to":"{result.to}"{more}}}'
         )
     return SendReport(
         id=result.id,
@@ -67,6 +68,7 @@ def report(result: Result) -> Answer:
         to=result.to,
         duplicate=result.duplicate,
         reason=result.reason,
+        members=members,
     )
 
 

@@ -7,6 +7,7 @@ finished is never handed over.  homi-queue(1) states the rules.
 from functools import partial
 
 from homi.address import Name, is_name, show
+from homi.admitted import Imported, ImportedRow
 from homi.doors.answers import Doer, Reply
 from homi.doors.office import Office
 from homi.doors.rights import Rights
@@ -14,7 +15,6 @@ from homi.envelope import Msg, Rung, Via
 from homi.errors import BadMessage, HomiError
 from homi.gate import HISTORY
 from homi.postmaster import Result, Stamp, Submission
-from homi.reports import Imported, ImportedRow
 from homi.requests import Import, Past, Request
 from homi.strict import parse_msg
 

@@ -25,6 +25,7 @@ from homi.names import Names
 from homi.owners import Owners
 from homi.postmaster import Postmaster
 from homi.reports import Answered, QueueReport, QueueRow
+from homi.rooms.fanout import Fanout
 from homi.routing import resolve
 from homi.sessions import Session, Sessions
 from homi.store.base import Store
@@ -86,6 +87,7 @@ class Office:
         self.stirred: Callable[[Session], None] = lambda _session: None
         self.given: Callable[[SessionRef, Name, Item], None] = _unused
         self.bounds: Bounds | None = None
+        self.rooms: Fanout | None = None
         self.links: Linked | None = None
         self.bundles: Bundles | None = None
         self.bulk: Bulk | None = None
@@ -110,6 +112,12 @@ class Office:
 
         self.store.record(name, line, told, durable=durable)
 
+    def record_end(
+        self, name: Name, line: LedgerLine, done: Callable[[bool], None]
+    ) -> None:
+        """As record(), for what ends a message whoever decided it."""
+        self.record(name, line, done, durable=True)
+
     def mailbox_name(self, address: Address) -> Name:
         """The local mailbox an address means; 67 and 68 as for mail."""
         place = resolve(address, self.facts)
@@ -125,6 +133,12 @@ class Office:
                 hint=f"homi queue {place.name} shows what waits to go there",
             )
         return place.name
+
+    def members(self, name: str) -> int | None:
+        """How many members the room of that name has; None: there is none."""
+        if self.rooms is None or not self.names.is_room(Name(name)):
+            return None
+        return len(self.rooms.rooms.members(Name(name)))
 
     def take(self, name: Name) -> None:
         """Bind name to the newest other live session of it; 75 if there is none."""
@@ -153,9 +167,16 @@ class Office:
                     rung=rung,
                     reason=reason or "",
                     until="" if until is None else rfc3339(until),
+                    waits=self._waits(box.name, item),
                 )
                 rows.append(row)
         return QueueReport(rows=rows, ways=self.ways(name))
+
+    def _waits(self, name: Name, item: Item) -> dict[str, str]:
+        """Of a room's message who has not got it yet, and why."""
+        if self.rooms is None or not self.names.is_room(name):
+            return {}
+        return self.rooms.waits(name, item)
 
     def ways(self, place: Name | None) -> dict[str, str]:
         """Why what waits in each out queue, or in that one, is not further; empty

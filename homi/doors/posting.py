@@ -14,7 +14,7 @@ from homi.doors.office import Office
 from homi.doors.rights import Rights
 from homi.envelope import LADDER, LedgerLine, MessageId, Rung, Via
 from homi.errors import NoInput, TimedOut, Usage
-from homi.postmaster import Stamp, Submission
+from homi.postmaster import Result, Stamp, Submission
 from homi.reports import Acked, Waited
 from homi.requests import Ack, Await, CallerClass, Request, Send, Wait
 from homi.store.places import titled
@@ -54,12 +54,20 @@ class Posting:
         i, msg = request.i, bytes(request.msg)
         head = parse_msg(msg)
         sub = Submission(
-            head, msg, self.stamp, head.to, lambda result: reply(i, report(result))
+            head,
+            msg,
+            self.stamp,
+            head.to,
+            lambda result: reply(i, self._report(result)),
         )
         if head.from_ != self._rights.caller.name and not self._rights.may_sign(head):
             self._office.postmaster.refuse(sub, self._rights.not_yours(head.from_))
             return
         self._office.postmaster.accept(sub)
+
+    def _report(self, result: Result) -> Answer:
+        """What became of it; of a room's with how many members that has."""
+        return report(result, self._office.members(result.to))
 
     def _ack(self, request: Ack, reply: Reply) -> None:
         """Record envelopes as seen, durably; unknown ids refuse the whole."""

@@ -11,13 +11,13 @@ from typing import TypeVar
 import msgspec
 
 from homi.address import Name
+from homi.admitted import Readmitted, ReadmittedRow
 from homi.doors.answers import Doer, Reply
 from homi.doors.office import Office
 from homi.doors.rights import Rights
 from homi.envelope import Msg, Via
 from homi.errors import BadMessage, HomiError, NoInput, StorageFailed
 from homi.postmaster import Result, Stamp, Submission
-from homi.reports import Readmitted, ReadmittedRow
 from homi.requests import Quarantine, Request
 from homi.store.refusals import Kept, pick
 from homi.strict import parse_msg

@@ -23,13 +23,15 @@ def remarks(
                 notes.setdefault(
                     claim.name,
                     f"session {session.pid} has the name but cannot take mail"
-                    f" ({_unfit(session)})",
+                    f" ({_unfit(session, room=claim.room)})",
                 )
     return notes
 
 
-def _unfit(session: Session) -> str:
+def _unfit(session: Session, *, room: bool) -> str:
     """Why it cannot own the name it has, and what that means for other sessions."""
+    if room:
+        return "it is a room; the name is listed twice, so sessions cannot send to it"
     if session.can_own:
         return "another folder; the name is listed twice, so sessions cannot send to it"
     return "it takes no turns" if session.socket else "it has no socket"

@@ -21,6 +21,7 @@ from homi.doors.pruning import Pruning
 from homi.doors.queueing import Queueing
 from homi.doors.readmission import Readmission
 from homi.doors.rights import Rights
+from homi.doors.rooming import Rooming
 from homi.doors.views import Views
 from homi.errors import Usage
 from homi.requests import Hello, Request
@@ -46,6 +47,7 @@ class Verbs:
             **self._asking.doers(),
             **self._hooks.doers(),
             **Naming(office, rights, clock).doers(),
+            **Rooming(office, rights, clock).doers(),
             **Importing(office, rights).doers(),
             **Readmission(office, rights).doers(),
             **Queueing(office, rights, clock).doers(),

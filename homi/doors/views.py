@@ -121,7 +121,10 @@ class Views:
         owner = office.owners.owner(claim.name)
         pending = office.store.mailbox(claim.name).pending
         oldest = next(iter(pending.values()), None)
-        state = "live" if owner else "held"
+        state = "live" if owner else "room" if claim.room else "held"
+        note = notes.get(claim.name, "")
+        if (members := office.members(claim.name)) is not None:
+            note = note or f"{members} member{'' if members == 1 else 's'}"
         return NameRow(
             name=claim.name,
             state="built-in" if claim.name in BUILT_IN else state,
@@ -130,7 +133,7 @@ class Views:
             owner=session_row(owner) if owner else None,
             others=[session.pid for session in office.owners.others(claim.name)],
             cwd=claim.cwd or "",
-            note=notes.get(claim.name, ""),
+            note=note,
             socket=office.socket_for(claim.name),
             front=claim.front,
         )

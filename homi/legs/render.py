@@ -129,6 +129,8 @@ def _first_line(letter: Letter, notes: list[str]) -> str:
     about = "" if msg.kind is Kind.MAIL else f", {msg.kind}"
     if msg.reply_to is not None and is_id(msg.reply_to):
         about = f"{about or ', reply'} to {msg.reply_to}"
+    if room := _room(letter):
+        about += f", in room {room}"
     parts = [f"homi {msg.id} from {sender(letter)} for {letter.place}{about}"]
     if letter.repeat or letter.possible_repeat:
         parts.append(_REPEAT)
@@ -149,7 +151,16 @@ def _reply(letter: Letter) -> str:
     if is_name(msg.from_):
         ways.append("the tool reply" if letter.tooled else f"homi reply {msg.id} -")
     what = "answer once" if msg.kind is Kind.ASK else "reply"
-    return f"{what}: {', or '.join(ways)}" if ways else "no way to reply"
+    told = f"{what}: {', or '.join(ways)}" if ways else "no way to reply"
+    if room := _room(letter):
+        told += f"; to the room: homi send {room} --reply-to {msg.id} -"
+    return told
+
+
+def _room(letter: Letter) -> str:
+    """The room it is a copy from, with its device where that is another; else empty."""
+    name, at, device = (letter.envelope.via.room or "").partition("@")
+    return f"{_clean(name)}@{_clean(device)}" if at else name and _clean(name)
 
 
 def _address(letter: Letter) -> str:

@@ -234,6 +234,7 @@ class Feed:
             bytes(envelope.msg),
             flags=_flags(envelope, found),
             turn=self._books.turn(item.id),
+            room=envelope.via.room,
         )
         flight = Flight(route, item)
         if len(tail) + HEAD_MAX > LINE_MAX_ALONE:

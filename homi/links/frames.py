@@ -80,6 +80,7 @@ class Mail(Frame, frozen=True, kw_only=True):
     hops: list[str]  # the devices it came over, the sender's own first
     at: Short = ""  # when it was stored there
     verified: bool = False  # as the sender's own device measured it
+    room: Short = ""  # the room it is a copy from, with its device
     first: bool = False  # of its lane, behind a refusal: what follows is in order
     turn: Counted | None = None  # as which it counts over there; homi-limits(7)
     again: bool = False  # it was acked once, and is not known there any more
@@ -239,12 +240,15 @@ def mail_tail(
     *,
     flags: Iterable[str],
     turn: Counted | None = None,
+    room: str | None = None,
 ) -> bytes:
     """A mail frame behind its n: the rest of the line, msg as it came.  flags: the
     fields that are true."""
     more = b"".join(b',"%b":true' % flag.encode() for flag in flags)
     if turn is not None:
         more += b',"turn":' + _ENCODE(turn)
+    if room is not None:
+        more += b',"room":' + _ENCODE(room if "@" in room else f"{room}@{hops[-1]}")
     parts = (_ENCODE(to), _ENCODE(hops), _ENCODE(at), more, msg)
     return b'"to":%b,"hops":%b,"at":%b%b,"msg":%b}\n' % parts
 

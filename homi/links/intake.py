@@ -64,7 +64,7 @@ class Intake:
         self._peer = peer
         self._key = peer.fingerprint
         self._accept = desk.accept
-        self._stamps: dict[tuple[tuple[str, ...], bool, bool], Stamp] = {}
+        self._stamps: dict[tuple[tuple[str, ...], bool, bool, str], Stamp] = {}
         self._refused: set[Lane] = set()  # until their first comes again
 
     def take(self, mail: Mail, answered: Answered) -> None:
@@ -72,7 +72,7 @@ class Intake:
         msg, hops = bytes(mail.msg), tuple(mail.hops)
         try:
             head = parse_msg(msg)
-            kind = (hops, mail.verified, mail.again)
+            kind = (hops, mail.verified, mail.again, mail.room)
             stamp = self._stamps.get(kind) or self._stamp(mail, hops)
         except HomiError as error:
             self._refuse(str(mail.n), error, answered)
@@ -124,7 +124,8 @@ class Intake:
         if len(self._stamps) >= STAMPS:
             self._stamps.clear()
         peer = self._peer.device
-        found = self._stamps[hops, mail.verified, mail.again] = Stamp(
+        kind = hops, mail.verified, mail.again, mail.room
+        found = self._stamps[kind] = Stamp(
             Via(
                 door="link",
                 device=hops[0],
@@ -133,6 +134,7 @@ class Intake:
                 verified=mail.verified,
                 # Who it was for may have read it before this device went back.
                 repeat=mail.again,
+                room=_room(mail.room),
             )
         )
         return found
@@ -144,6 +146,14 @@ def believed(turn: Counted) -> Counted | None:
         return None
     n = min(max(turn.n, 1), PAIR_TURNS)
     return Counted(turn.chain, n, min(turn.limit, n - 1 + TURNS))
+
+
+def _room(text: str) -> str | None:
+    """The room it was copied from; BadMessage where that is no whole address."""
+    name, _, device = text.partition("@")
+    if text and not (is_name(name) and is_name(device)):
+        raise BadMessage(f"room: {show(text)} is no room of a device")
+    return text or None
 
 
 _BEHIND = Refusal(code="not-reached", text="it waits behind an earlier one of its lane")

@@ -34,6 +34,8 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     session: SessionRef | None = None  # of the last hand-over
     changed: str  # RFC 3339: when that rung was reached
     pending: bool  # false: it is finished
+    # Of a room's message: the members that have not got it yet, and why not.
+    waits: dict[str, str] = {}
     brief: str | None = None  # the first line of its text, where that was asked for
 
 

@@ -111,6 +111,7 @@ class Pack:
             bytes(envelope.msg),
             flags=["verified"] if envelope.via.verified else (),
             turn=self._turn(_decode_from(envelope.msg).id),
+            room=envelope.via.room,
         )
 
     def _leave(self, text: str) -> None:

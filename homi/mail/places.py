@@ -41,6 +41,10 @@ class Book(NamedTuple):
         """Whether the sessions of that claim go by another name."""
         return self.claims.get(name, {}).get("front") is True
 
+    def room(self, name: Name) -> bool:
+        """Whether the name is a room's."""
+        return self.claims.get(name, {}).get("room") is True
+
     def leads_to(self, name: Name) -> str | None:
         """The address that name leads to as an alias."""
         to = self.aliases.get(name, {}).get("to")

@@ -21,6 +21,12 @@ class Finding(msgspec.Struct, frozen=True):
     offset: int  # bytes from the start of the file; -1: the file as a whole
     text: str  # what is wrong, without any of the unreadable bytes
 
+    @property
+    def shown(self) -> str:
+        """The same as a line for a person."""
+        place = "" if self.offset < 0 else f", byte {self.offset}"
+        return f"{self.path}{place}: {self.text}"
+
 
 class Unreadable(msgspec.Struct, frozen=True):
     """A terminated line that is no record; never shown as text."""

@@ -203,6 +203,8 @@ class Mailbox:
         """Follow one ledger line; of two about one envelope the later wins."""
         if line.n > self.last_n:
             self.last_n = line.n
+        if line.member is not None:
+            return  # one copy of a room's message says nothing of the whole
         item = self.pending.get(line.seq)
         if item is None:
             self._climb(line)

@@ -219,6 +219,8 @@ class Row:
 
     def apply(self, line: LedgerLine) -> None:
         """Follow one ledger line, as a mailbox does."""
+        if line.member is not None:
+            return
         if self.pending:
             follow(self, line)
             self.until = line.until

@@ -12,6 +12,8 @@ import msgspec
 import pytest
 
 from homi import (
+    admitted,
+    company,
     config,
     envelope,
     errors,
@@ -44,6 +46,7 @@ from homi.pairing.card import Card
 from homi.pairing.pair import Step
 from homi.peers.probe import Probe
 from homi.policy import Policy
+from homi.rooms.state import Member
 from homi.setup.editor import State
 from homi.setup.installation import Row
 from homi.setup.record import Kept
@@ -60,6 +63,7 @@ OF_VERB = {
     "mcp": "homi-mcp.1",
     "link": "homi-link.1",
     "bundle": "homi-bundle.1",
+    "room": "homi-room.1",
     **dict.fromkeys(("pair", "unpair"), "homi-pair.1"),
     **dict.fromkeys(("start", "stop", "run"), "homid.8"),
     **dict.fromkeys(("claim", "release", "alias", "set"), "homi-claim.1"),
@@ -208,19 +212,23 @@ def test_each_verb_and_field_of_the_protocol_is_described() -> None:
         "ask": reports.Answered,
         "about": reports.Found,
         "whoami": reports.Identity,
+        "room": company.RoomChanged,
+        "rooms": company.RoomRows,
     }
     rows_of_order = {
         *requests.Letter.__struct_fields__,
         *reports.OrderRow.__struct_fields__,
         "rows",
     }
+    of_room = {*company.RoomRow.__struct_fields__, *company.MemberRow.__struct_fields__}
     for tag, kind in verbs.items():
         fields = set(kind.__struct_encode_fields__) - {"i"}
         if tag in answers:
             fields |= set(answers[tag].__struct_encode_fields__)
         assert marked(parts[tag], "Va") >= fields, tag
         if tag in answers:
-            assert marked(parts[tag], "Va") <= fields | {"after"}, tag
+            more = {"after"} if tag != "rooms" else of_room
+            assert marked(parts[tag], "Va") <= fields | more, tag
     rows = {*reports.NameRow.__struct_fields__, *reports.SessionRow.__struct_fields__}
     listing = set(reports.Listing.__struct_fields__)
     listing |= set(reports.MirrorRow.__struct_fields__)
@@ -230,11 +238,11 @@ def test_each_verb_and_field_of_the_protocol_is_described() -> None:
     assert marked(parts["set"], "Va") == chosen
     legs = {"rows", *reports.LegRow.__struct_fields__}
     assert marked(parts["legs"], "Va") == legs
-    readmitted = {"do", "ids", "rows", *reports.ReadmittedRow.__struct_fields__}
+    readmitted = {"do", "ids", "rows", *admitted.ReadmittedRow.__struct_fields__}
     assert marked(parts["quarantine"], "Va") == readmitted
     imported = {
         *requests.Past.__struct_fields__,
-        *reports.ImportedRow.__struct_fields__,
+        *admitted.ImportedRow.__struct_fields__,
     }
     imported |= {"name", "letters", "rows"}
     assert marked(parts["import"], "Va") == imported
@@ -302,6 +310,18 @@ def test_each_field_of_a_link_is_described() -> None:
     kept = page("homi-mailbox.5").partition(".Pa links.json\nholds")[2]
     kept = kept.partition(".Pa known.json")[0]
     assert marked(kept, "Va") == {"devices", *Peering.__struct_fields__}
+
+
+def test_each_field_of_a_room_is_described() -> None:
+    """As it is listed, changed and kept."""
+    of_ls = section(page("homi-room.1"), "The fields of ls")
+    listed = {*company.RoomRow.__struct_fields__, *company.MemberRow.__struct_fields__}
+    assert marked(of_ls, "Va") == listed
+    of_others = section(page("homi-room.1"), "The fields of the others")
+    assert marked(of_others, "Va") == set(company.RoomChanged.__struct_fields__)
+    kept = page("homi-mailbox.5").partition(".Pa rooms.json\nholds")[2]
+    kept = kept.partition(".Pa links.json")[0]
+    assert marked(kept, "Va") == {"rooms", "members", *Member.__struct_fields__}
 
 
 def test_each_field_of_a_pairing_is_described() -> None:
@@ -411,7 +431,7 @@ def test_each_field_of_an_order_and_of_a_shape_is_described() -> None:
     of_limits = section(page("homi-queue.1"), "Limits")
     told = {*reports.Continued.__struct_fields__, *Limit.__struct_fields__}
     assert marked(of_limits, "Va") == told
-    rows = {*Entry.__struct_encode_fields__, *reports.ReadmittedRow.__struct_fields__}
+    rows = {*Entry.__struct_encode_fields__, *admitted.ReadmittedRow.__struct_fields__}
     of_entry = section(page("homi-queue.1"), "The quarantine")
     assert marked(of_entry, "Va") == rows | {"data", "base64"}
     of_prune = section(page("homi-queue.1"), "Prune")

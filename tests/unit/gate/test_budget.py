@@ -296,3 +296,28 @@ def test_causes_are_kept_and_end() -> None:
     assert [line for line in budget.lines(NOW) if isinstance(line, Cause)]
     budget.apply(Cause(pid=7, start="1"))
     assert list(budget.lines(NOW)) == []
+
+
+def test_what_agents_say_in_a_room_is_one_chain_however_many_they_are() -> None:
+    """Each answers each: counted by depth three of them would have thousands."""
+    budget, waiting, said = Budget(), [(fresh(), "owner")], 0
+    while waiting:
+        cause, wrote = waiting.pop(0)
+        for name in {"ada", "bob", "cleo"} - {wrote}:
+            turn = send(budget, name, "team", f"{said} is a number of its own", cause)
+            assert turn is not None
+            said += 1
+            if turn.reason is None:
+                waiting.append((turn.id, name))
+    parked = [turn for turn in budget.turns.values() if turn.reason]
+    assert said - len(parked) <= TURNS + 2  # to what no agent wrote all may answer
+    assert parked
+
+
+def test_a_letter_to_another_is_no_word_in_a_room() -> None:
+    """Who answers is written to, or a third: depth counts there, as ever."""
+    budget = Budget()
+    first = send(budget, "ada", "bob", "one", fresh())
+    assert first is not None
+    turns = [send(budget, "bob", to, f"to {to}", first.id) for to in ("ada", "cleo")]
+    assert [turn.n for turn in turns if turn is not None] == [2, 2]

@@ -116,3 +116,17 @@ def test_the_id_is_found_in_what_clients_quote_of_a_letter() -> None:
     assert render.header_id(text) == message
     assert render.header_id(text.replace("[", "").replace("]", "")) == message
     assert render.header_id("no letter of ours") is None
+
+
+@pytest.mark.parametrize(
+    ("room", "said"), [("team", "team"), ("team@mini", "team@mini"), ("a]b\n", "a-b")]
+)
+def test_a_copy_from_a_room_says_so_and_how_all_are_answered(
+    room: str, said: str
+) -> None:
+    """The control is a letter of nobody's room."""
+    via = Via(door="room", verified=True, room=room)
+    line = first(via=via)
+    assert line.startswith(f"[homi {ID} from alice for bob, in room {said}; ")
+    assert line.endswith(f"; to the room: homi send {said} --reply-to {ID} -]")
+    assert "room" not in first(via=VERIFIED)

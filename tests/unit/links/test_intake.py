@@ -83,11 +83,12 @@ class Mini:
         *,
         first: bool = False,
         again: bool = False,
+        room: str | None = None,
     ) -> asyncio.Future[Answer]:
         """What the peer will be answered."""
         body = msg if isinstance(msg, bytes) else msgspec.json.encode(msg)
         flags = ["verified", *["first"] * first, *["again"] * again]
-        tail = mail_tail(to, hops, "", body, flags=flags)
+        tail = mail_tail(to, hops, "", body, flags=flags, room=room)
         mail = decode(mail_line(1, tail)[:-1])
         assert isinstance(mail, Mail)
         got: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
@@ -164,6 +165,22 @@ def test_what_is_told_of_a_turn_is_believed_within_bounds(
         (sub,) = desk.subs
         found = None if sub.told is None else (sub.told.n, sub.told.limit)
         assert found == believed
+
+    run(scenario)
+
+
+def test_a_copy_from_a_room_names_it_with_its_device(run: Callable[..., None]) -> None:
+    """That of the device it left; one that is no whole address is refused."""
+
+    async def scenario(mini: Mini) -> None:
+        for room in ("team", "team@pi"):
+            assert await mini.give(letter(), room=room) is None
+        rooms = [envelope.via.room for envelope in mini.stored()]
+        assert rooms == ["team@laptop", "team@pi"]
+        assert {envelope.via.door for envelope in mini.stored()} == {"link"}
+        refused = await mini.give(letter(), room="no room@pi")
+        assert refused is not None
+        assert refused.permanent
 
     run(scenario)
 

@@ -14,8 +14,8 @@ from homi.store.base import Mail, Store
 Done = Callable[[Mail], None]
 
 
-class Room:
-    """The room of every place of one store."""
+class Space:
+    """The space of every place of one store."""
 
     def __init__(self, store: Store, reserve: int) -> None:
         """reserve: bytes of disk that new mail must leave free."""

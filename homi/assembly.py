@@ -1,0 +1,44 @@
+"""Rooms, joined to the parts of a daemon that they concern.
+
+Owns who tells them what; what comes of it is theirs.  homi-room(1).
+"""
+
+import os
+
+from homi.address import Name
+from homi.clock import Clock
+from homi.courier.courier import Courier
+from homi.doors.office import Office, Shown
+from homi.envelope import LedgerLine
+from homi.rooms.fanout import Fanout
+from homi.rooms.state import Rooms, State
+from homi.store.disk import RealDisk
+from homi.store.mailbox import Item
+from homi.store.state import StateFile
+
+FILE = "rooms.json"
+DAY = 86_400.0  # s
+
+
+def connect(office: Office, courier: Courier, clock: Clock) -> Fanout:
+    """Read who is in which room; what comes is fanned out from start() on."""
+    path = os.path.join(office.root, FILE)
+    rooms = Rooms(StateFile(path, RealDisk(), State), office.names)
+    patience = office.config.bounce_after * DAY
+    ways = (office.store, office.postmaster, office.record_end)
+    fanout = Fanout(rooms, *ways, clock, patience)
+    office.rooms = fanout
+    moved, explain = office.moved, office.explain
+
+    def tell(name: Name, line: LedgerLine) -> None:
+        moved(name, line)
+        fanout.recorded(name, line)
+
+    def shown(place: Name, item: Item) -> Shown:
+        known = fanout.explain if rooms.has(place) else explain
+        return known(place, item)
+
+    office.moved, office.explain = tell, shown
+    courier.subscribe(lambda name, _item, line: fanout.recorded(name, line))
+    office.names.subscribe(lambda name, _claim: fanout.revive(name))
+    return fanout

@@ -1,0 +1,183 @@
+"""`room`: names whose mail goes to their members.  homi-room(1)."""
+
+from collections.abc import Iterator
+
+import click
+
+from homi import paths
+from homi.cli import options, output
+from homi.cli.mail import Mail
+from homi.company import MemberRow, RoomChanged, RoomRow, RoomRows
+from homi.connection import Connection
+from homi.dial import Absent
+from homi.errors import NoSuchDevice, Usage
+from homi.mail.rooms import rooms
+from homi.render import Cell
+from homi.requests import Room, Rooms
+
+COLUMNS = ("ROOM", "MEMBER", "SINCE", "GETS", "PENDING", "REASON", "UNTIL")
+NOBODY = "-"
+
+
+@click.group(invoke_without_command=True, subcommand_metavar="[VERB ...]")
+@options.as_json
+@click.pass_context
+def room(ctx: click.Context, /, *, as_json: bool) -> None:
+    """Give several one name; its mail goes to each of them.
+
+    \b
+      $ homi room create nightly ada bob ci@mini
+      $ homi send nightly 'the build is red'
+      $ homi room join nightly --notify eve
+      $ homi room ls
+    """
+    if ctx.invoked_subcommand is None:
+        ctx.invoke(ls, as_json=as_json)
+    elif as_json:
+        options.misplaced(ctx)
+
+
+@room.command()
+@click.argument("name", metavar="NAME")
+@click.argument("names", metavar="[MEMBER...]", nargs=-1)
+@options.as_json
+@click.pass_obj
+def create(home: str, /, name: str, names: tuple[str, ...], *, as_json: bool) -> None:
+    """Make the room NAME; a session is in what it makes.
+
+    \b
+      $ homi room create nightly ada bob ci@mini
+    """
+    _change(home, Room(i=1, do="create", name=name, members=[*names]), as_json=as_json)
+
+
+@room.command()
+@click.argument("name", metavar="ROOM")
+@click.argument("names", metavar="[MEMBER...]", nargs=-1)
+@click.option("--notify", is_flag=True, help="A notice at a time, in place of copies.")
+@options.as_json
+@click.pass_obj
+def join(
+    home: str, /, name: str, names: tuple[str, ...], *, notify: bool, as_json: bool
+) -> None:
+    """Let MEMBER, or yourself, get what comes to ROOM from now on.
+
+    \b
+      $ homi room join nightly              # yourself
+      $ homi room join nightly --notify eve
+    """
+    asked = Room(i=1, do="join", name=name, members=[*names], notify=notify)
+    _change(home, asked, as_json=as_json)
+
+
+@room.command()
+@click.argument("name", metavar="ROOM")
+@click.argument("names", metavar="[MEMBER...]", nargs=-1)
+@options.as_json
+@click.pass_obj
+def leave(home: str, /, name: str, names: tuple[str, ...], *, as_json: bool) -> None:
+    """Let MEMBER, or yourself, get nothing of ROOM any more.
+
+    \b
+      $ homi room leave nightly eve
+    """
+    _change(home, Room(i=1, do="leave", name=name, members=[*names]), as_json=as_json)
+
+
+@room.command()
+@click.argument("name", metavar="ROOM")
+@options.as_json
+@click.pass_obj
+def rm(home: str, /, name: str, *, as_json: bool) -> None:
+    """End ROOM; its mailbox stays on disk.
+
+    \b
+      $ homi room rm nightly
+    """
+    _change(home, Room(i=1, do="rm", name=name), as_json=as_json)
+
+
+@room.command()
+@click.argument("name", metavar="[ROOM]", required=False)
+@options.as_json
+@click.pass_obj
+def ls(home: str, /, name: str | None = None, *, as_json: bool = False) -> None:
+    """List the members of ROOM, or of every room, and what waits for each.
+
+    \b
+      $ homi room ls
+      $ homi room ls nightly --json
+    """
+    root = paths.state_root(home)
+    try:
+        with Connection(root) as client:
+            rows = client.call(Rooms(i=1, name=name), RoomRows).rooms
+    except Absent:
+        rows = _from_files(Mail(root), name)
+        output.note("no daemon runs: what waits for each is not known (homi start)")
+    if as_json:
+        output.json_lines(rows)
+        return
+    cells = [cell for row in rows for cell in _cells(row)]
+    output.table(COLUMNS, cells, empty="no room here (homi room create)")
+
+
+def _change(home: str, asked: Room, *, as_json: bool) -> None:
+    """Have it done; say of each member what it was."""
+    with Connection(paths.state_root(home)) as client:
+        done = client.call(asked, RoomChanged)
+    if as_json:
+        output.json_line(done)
+        return
+    if done.done == "create":
+        output.line(f"created {done.name}, {_members(done.total)}")
+    if done.done == "rm":
+        output.line(f"removed {done.name}, it had {_members(len(done.members))}")
+        if done.pending:
+            which = "message stays" if done.pending == 1 else "messages stay"
+            output.note(f"{done.pending} pending {which} in its mailbox")
+    verb = {"join": "joined", "leave": "left"}.get(done.done)
+    for member in done.members if verb else ():
+        output.line(f"{member} {verb} {done.name}")
+    for member in done.already:
+        output.line(f"{member} is in {done.name} already")
+
+
+def _members(count: int) -> str:
+    """So many of them."""
+    return f"{count} member" if count == 1 else f"{count} members"
+
+
+def _cells(row: RoomRow) -> Iterator[tuple[Cell, ...]]:
+    """A line a member; one for a room without any."""
+    for one in row.members:
+        gets = "notices" if one.notify else "copies"
+        since = output.when(one.at)
+        pending = "" if one.pending is None else one.pending
+        until = output.when(one.until) if one.until else ""
+        yield row.name, one.member, since, gets, pending, one.reason, until
+    if not row.members:
+        yield row.name, NOBODY, output.when(row.at), "", row.pending, "", ""
+
+
+def _from_files(mail: Mail, name: str | None) -> list[RoomRow]:
+    """The rooms as the files tell them."""
+    known = rooms(mail)
+    if name is not None:
+        if "@" in name:
+            raise NoSuchDevice(f"{name}: the members are kept on that device")
+        found = mail.place(name)
+        if found not in known:
+            raise Usage(f"{found} is no room", hint="homi room ls shows the rooms here")
+        known = {found: known[found]}
+    return [
+        RoomRow(
+            name=each,
+            at=str(mail.shown().claims[each].get("at", "")),
+            pending=mail.waiting([each])[each][0],
+            members=[
+                MemberRow(one.address, one.at, notify=one.notify) for one in members
+            ],
+        )
+        for each, members in known.items()
+    ]

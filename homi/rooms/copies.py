@@ -1,0 +1,61 @@
+"""One message of a room as it goes to one member, and the notice in its place.
+
+Owns the postmark of a copy and the words of a notice; pure.  homi-room(1).
+"""
+
+from collections import Counter
+
+from msgspec.structs import replace
+
+from homi import ids
+from homi.address import Name
+from homi.envelope import Envelope, Kind, MessageId, Msg, Via
+from homi.gate import ROOM
+from homi.postmaster import Stamp
+from homi.rooms.state import Member
+from homi.visible import visible
+
+NAMED = 3  # senders that a notice names
+
+
+def postmark(envelope: Envelope, room: Name) -> Stamp:
+    """What was measured of who wrote it, and the room it is a copy from."""
+    via = envelope.via
+    stamp = Stamp(replace(via, door=ROOM, room=room, parked=None, key=None))
+    # A person is not asked whom they may wake, whichever way they write.
+    stamp.free = via.door == "control" and via.verified and via.session is None
+    stamp.set_aside = True  # its bytes are in the room's mailbox
+    return stamp
+
+
+def notice(room: Name, member: Member, missed: Counter[str], *, more: bool) -> Msg:
+    """That there is mail in a room: of whom, how much, how it is read.
+
+    Its id is made of what the member was told before: after a crash it is the same.
+    more: beside what is counted.
+    """
+    told = str(member.noticed)
+    return Msg(
+        id=MessageId(ids.derived("room", room, member.address, told)),
+        from_=room,
+        to=member.address,
+        text=f"{_count(missed, more)} in the room {room}: homi inbox --all {room}",
+        kind=Kind.NOTICE,
+        auto=True,
+    )
+
+
+def noticing() -> Stamp:
+    """The postmark of a notice."""
+    return Stamp(Via(door="homi", verified=True))
+
+
+def _count(missed: Counter[str], more: bool) -> str:
+    """How much, of whom."""
+    total = missed.total()
+    if not total:
+        return "There are new messages"
+    names = [visible(name) for name, _ in missed.most_common(NAMED)]
+    others = ", and others" if more or len(missed) > NAMED else ""
+    count = f"{total} new message{'' if total == 1 else 's'}"
+    return f"{'At least ' if more else ''}{count} of {', '.join(names)}{others}"
