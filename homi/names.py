@@ -138,9 +138,8 @@ class Names:
             what = "a room" if self.is_room(wanted) else "claimed"
             raise CannotCreate(f"{wanted} is {what} already", hint=f"homi ls {wanted}")
         self._not_behind(wanted)
-        made = msgspec.structs.replace(self._mint(wanted, now, None), room=True)
-        self._put(made)
-        return made
+        self._put(msgspec.structs.replace(self._mint(wanted, now, None), room=True))
+        return self.require(wanted)
 
     def release(self, name: str, *, room: bool = False) -> Claim:
         """End a claim, and return it as it was; its mailbox is not touched.
