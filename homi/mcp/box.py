@@ -82,7 +82,7 @@ class Box:
         fields = self._fields(entry, letter) | {"text": shown}
         if end < length:
             fields["offset"] = end
-            shown += f"\n[go on: read with offset {end}]"
+            shown += f"\n[go on: read {entry.id} with offset {end}]"
             return Result(shown, fields | {"text": shown})
         return Result(shown, fields, Seen(entry.name, [entry.id]))
 

@@ -43,7 +43,7 @@ async def identify(client: AsyncClient, thread: str | None) -> Caller:
         me = await client.whoami()
     except Absent:
         return await asyncio.to_thread(_from_files, client.root)
-    return _of(me)
+    return caller_of(me)
 
 
 def names_of(me: Identity) -> tuple[str, ...]:
@@ -53,7 +53,7 @@ def names_of(me: Identity) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, (me.name, *me.names))))
 
 
-def _of(me: Identity) -> Caller:
+def caller_of(me: Identity) -> Caller:
     """As the daemon measured it.  A person's terminal above a client whose sessions
     homi does not know makes a model no person."""
     names = names_of(me)

@@ -14,18 +14,16 @@ from homi.client import not_answered
 from homi.dial import Lost
 from homi.errors import TimedOut, Usage
 from homi.far import FarRow, FarRows
-from homi.legs.render import quoted
 from homi.mcp import tools
 from homi.mcp.box import Box, Rows
 from homi.mcp.caller import Caller, identify, names_of
 from homi.mcp.directory import directory
 from homi.mcp.result import Result, Seen
 from homi.outgoing import Outgoing
-from homi.reports import Answered, Listing, SendReport, Waited
-from homi.requests import Far, List
-from homi.visible import visible
+from homi.reports import Answered, Found, Listing, SendReport, Waited
+from homi.requests import About, Far, List
 
-Found = TypeVar("Found")
+Seeing = TypeVar("Seeing")
 Doer = Callable[[Any], Coroutine[Any, Any, Result]]
 
 SLACK = 7.0  # s beyond its time that a daemon may be away before a call gives up
@@ -67,17 +65,20 @@ class Post:
         return _sent(sent, me.name)
 
     async def _reply(self, call: tools.Reply) -> Result:
-        me = await self._me()
-        sent = await self._client.reply(call.id, call.text)
-        return _sent(sent, me.name)
+        await self._me()
+        about = await self._client.call(About(id=call.id.lower()), Found)
+        sent = await self._client.send(
+            about.to, call.text, sender=about.name, reply_to=about.id
+        )
+        return _sent(sent, about.name)
 
     async def _ask(self, call: tools.Ask) -> Result:
         me = await self._me()
         needs = NEEDS[call.human]
         message = Outgoing(call.to, call.text, me.name, kind="ask", needs=needs)
-        return await self._answer(message.id, message.raw(None), call.timeout)
+        return await self._answer(me, message.id, message.raw(None), call.timeout)
 
-    async def _answer(self, ask: str, raw: bytes, seconds: float) -> Result:
+    async def _answer(self, me: Caller, ask: str, raw: bytes, seconds: float) -> Result:
         """The answer to a question; how to go on where none came."""
         try:
             async with asyncio.timeout(seconds + SLACK):
@@ -88,7 +89,15 @@ class Post:
             raise not_answered(ask, Lost("the daemon gave no answer")) from None
         except Lost as error:
             raise not_answered(ask, error) from error
-        return _answered(answer, wire.close)
+        try:
+            read = await self._look(me, lambda box: box.read(answer.answer, 0))
+        except BaseException:
+            wire.close()
+            raise
+        if read.seen is None:  # there is more of it: nobody has read it yet
+            wire.close()
+            return _answered(answer, read)
+        return _answered(answer, read._replace(seen=Seen(*read.seen[:2], wire.close)))
 
     # ---- reading ----
 
@@ -124,7 +133,7 @@ class Post:
         if not call.ask:
             return await self._mail(me, call)
         ask, raw = await self._look(me, lambda box: box.question(call.ask))
-        return await self._answer(ask, raw, call.timeout)
+        return await self._answer(me, ask, raw, call.timeout)
 
     async def _mail(self, me: Caller, call: tools.Wait) -> Result:
         """Wait for pending mail behind where an earlier wait ended."""
@@ -168,7 +177,7 @@ class Post:
             far = (await self._client.call(Far(device=asked), FarRows)).rows
         return directory(here, far, names_of(me) if named else ())
 
-    async def _look(self, me: Caller, find: Callable[[Box], Found]) -> Found:
+    async def _look(self, me: Caller, find: Callable[[Box], Seeing]) -> Seeing:
         """What find finds in the caller's mail, beside the loop."""
         return await asyncio.to_thread(_look, self._client.root, me, find)
 
@@ -187,7 +196,7 @@ def behind(text: str) -> dict[str, int]:
     return found
 
 
-def _look(root: Path, me: Caller, find: Callable[[Box], Found]) -> Found:
+def _look(root: Path, me: Caller, find: Callable[[Box], Seeing]) -> Seeing:
     """On a thread of its own."""
     with Box(root, me) as box:
         return find(box)
@@ -202,23 +211,19 @@ def _sent(sent: SendReport, sender: str) -> Result:
     return Result(f"{sent.rung}{why} {sent.id} to {sent.to} as {sender}", fields)
 
 
-def _answered(answer: Answered, close: Callable[[], None]) -> Result:
-    """An answer, quoted as every text of others; close gives its connection back."""
-    proof = "" if answer.verified else " (unverified)"
-    what = " by default, nobody answered" if answer.default else ""
-    head = f"[homi {answer.answer} from {visible(answer.from_)}{proof}{what},"
-    text = f"{head} answer to {answer.id}]\n{quoted(answer.text)}"
-    fields = {
+def _answered(answer: Answered, read: Result) -> Result:
+    """An answer, as it is read."""
+    shown = {key: read.fields.get(key) for key in ("from", "text", "offset")}
+    fields: dict[str, Any] = {
         "answered": True,
         "id": answer.id,
         "answer": answer.answer,
-        "from": answer.from_,
         "verified": answer.verified,
-        "text": text,
     }
+    fields |= {key: value for key, value in shown.items() if value is not None}
     if answer.default:
         fields["default"] = True
-    return Result(text, fields, Seen(answer.name, [answer.answer], close))
+    return read._replace(fields=fields)
 
 
 def _open(ask: str, late: TimedOut) -> Result:

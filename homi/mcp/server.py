@@ -32,6 +32,7 @@ from homi.mcp.result import Result, Seen, failed
 from homi.strict import plain
 
 CALLS_MAX = 32  # at once: each may hold two connections of the daemon's
+CALL_MAX = 58.0  # s, whatever happens: a client gives up on a tool after 60
 HANDED = 10.0  # s in which a result is out, or its reader is gone
 LAST = 2.0  # s for what must still be recorded when the client is gone
 BY_NAME = {tool.name: tool for tool in tools.TOOLS}
@@ -69,7 +70,7 @@ class Desk:
             text = TextContent(type="text", text=failed(error))
             return CallToolResult(content=[text], is_error=True)
         if found.seen is not None:
-            self._watch(request, found.seen)
+            self.watch(request, found.seen)
         return CallToolResult(
             content=[TextContent(type="text", text=found.text)],
             structured_content=found.fields,
@@ -81,7 +82,7 @@ class Desk:
         if out is not None and not out.done():
             out.set_result(True)
 
-    def _watch(self, request: RequestId, seen: Seen) -> None:
+    def watch(self, request: RequestId, seen: Seen) -> None:
         """Record what the answer to a request shows, once that is out."""
         out = self._shown[request] = asyncio.get_running_loop().create_future()
         task = asyncio.create_task(self._record(out, seen))
@@ -106,8 +107,13 @@ class Desk:
             )
         self._calls += 1
         try:
-            async with AsyncClient(self._root) as client:
+            async with asyncio.timeout(CALL_MAX), AsyncClient(self._root) as client:
                 return await Post(client, thread).do(call)
+        except TimeoutError:
+            raise NotReached(
+                f"no answer in {CALL_MAX:g} s",
+                hint="what was asked for may still be done: look before you repeat it",
+            ) from None
         except OSError as error:
             raise StorageFailed(error.strerror or str(error)) from error
         finally:

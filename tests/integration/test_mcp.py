@@ -3,12 +3,15 @@ what it may not do, and what is recorded when."""
 
 import asyncio
 import contextlib
+import functools
 import json
 import os
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
+from homi.mcp.result import Seen
+from homi.mcp.server import Desk
 from tests.standin.driver import Standin
 from tests.standin.place import Place, homi_command, until
 from tests.standin.tooled import Tools, tools_of
@@ -104,6 +107,15 @@ def test_a_wait_that_ended_goes_on_and_a_restart_in_it_loses_nothing(
                 again = await ada.call("wait", ask=late["id"], timeout=5)
                 assert again["answer"] == answer["answer"]
                 assert len(place.lines("bob")) == 1
+                long = await ada.call("ask", to="bob", text="the log?", timeout=0)
+                reply = ("reply", "--from", "bob", long["id"])
+                await asyncio.to_thread(place.ok, *reply, given="line\n" * 8_000)
+                part = await ada.call("wait", ask=long["id"])
+                ref = part["answer"]
+                while "offset" in part:
+                    assert "seen" not in place.rungs("ada", ref)
+                    part = await ada.call("read", id=ref, offset=part["offset"])
+                await asyncio.to_thread(place.reached, "ada", ref, "seen")
 
     asyncio.run(story())
 
@@ -151,6 +163,26 @@ def test_what_an_agent_may_not_is_refused_and_its_neighbour_is_not(
 
     asyncio.run(story())
     assert not [one for one in place.lines("svc") if one["via"]["door"] == "control"]
+
+
+def test_what_never_left_is_not_recorded_as_read(place: Place) -> None:
+    """The control left; either way what holds an answer back is let go."""
+    gone, read = place.send("ada", "never left"), place.send("ada", "left")
+
+    async def story() -> None:
+        desk, closed = Desk(place.state), list[str]()
+        for number, one in enumerate((gone, read)):
+            desk.watch(
+                number, Seen("ada", [one], functools.partial(closed.append, one))
+            )
+        desk.handed(1)
+        desk.handed(1)
+        await asyncio.to_thread(place.reached, "ada", read, "seen")
+        await desk.finish()
+        assert sorted(closed) == sorted([gone, read])
+
+    asyncio.run(story())
+    assert place.rungs("ada", gone) == []
 
 
 def request(number: int, method: str, **params: object) -> str:
