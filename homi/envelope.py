@@ -176,6 +176,7 @@ class Via(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fals
     parked: Reason | None = None  # kept from going out since it came, and why
     was: Was | None = None  # imported
     room: str | None = None  # a copy of what was sent to it; elsewhere with its device
+    member: str | None = None  # whose copy: of several on one device each has its own
 
 
 class Envelope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -231,7 +232,7 @@ def origin(via: Via) -> str:
     if via.door == "import":
         return via.door  # whatever device the file names
     if via.door == "room":
-        return f"room:{via.room}"  # its copies, whoever wrote to it
+        return f"room:{via.room}/{via.member or ''}"  # whoever wrote to it
     if via.device is not None:
         return f"link:{via.key or via.device}"
     if via.session is not None and via.verified:

@@ -18,10 +18,13 @@ from homi.visible import visible
 NAMED = 3  # senders that a notice names
 
 
-def postmark(envelope: Envelope, room: Name) -> Stamp:
+def postmark(envelope: Envelope, room: Name, member: str) -> Stamp:
     """What was measured of who wrote it, and the room it is a copy from."""
     via = envelope.via
-    stamp = Stamp(replace(via, door=ROOM, room=room, parked=None, key=None))
+    # All that goes to one device lies in one queue there.
+    of = member if "@" in member else None
+    copied = replace(via, door=ROOM, room=room, member=of, parked=None, key=None)
+    stamp = Stamp(copied)
     # A person is not asked whom they may wake, whichever way they write.
     stamp.free = via.door == "control" and via.verified and via.session is None
     stamp.set_aside = True  # its bytes are in the room's mailbox

@@ -230,7 +230,7 @@ class Fanout:
         sub = Submission(
             head,
             bytes(envelope.msg),
-            postmark(envelope, lane.room),
+            postmark(envelope, lane.room, lane.address),
             lane.address,
             partial(self._done, lane, item),
             tuple(envelope.hops),

@@ -97,7 +97,7 @@ class Rooms:
     def open(self, name: str, now: float) -> Name:
         """Make a room without members; 64 and 73 as for a claim.  now: wall seconds."""
         # What an earlier room of that name left behind must not come back with it.
-        if name in self._state.rooms:
+        if name in self._state.rooms and self._names.get(name) is None:
             self._save(name, None)
         return self._names.open_room(name, now).name
 

@@ -241,15 +241,23 @@ def test_a_member_on_another_device_has_its_copy_in_the_queue_for_that(
     async def scenario(company: Company) -> None:
         company.join("eve@lab")
         company.join("mia@pi")
+        company.join("zoe@pi")
         via = Via(door="link", device="lab", key="k", verified=True)
         result = await company.post("hi", "eve", Stamp(via), to="team@mini")
         assert result.error is None, result.error
         assert company.store.mailbox(queue_of(Device("lab"))).pending == {}
         pi = company.store.mailbox(queue_of(Device("pi")))
-        (item,) = pi.pending.values()
-        assert (item.to, item.address) == ("mia@pi", "eve@lab")
-        assert pi.read(item).via.room == "team"
-        assert pi.read(item).hops[-1] == "mini"
+        sent = list(pi.pending.values())
+        assert [item.to for item in sent] == ["mia@pi", "zoe@pi"]
+        for item in sent:
+            assert item.address == "eve@lab"
+            assert pi.read(item).via.room == "team"
+            assert pi.read(item).hops[-1] == "mini"
+        company.fanout.stop()
+        company.dies = False
+        company.fanout = company.again()
+        await settled()
+        assert len(pi.pending) == 2
         assert company.texts("ada") == ["hi"]
 
     run(scenario)

@@ -113,6 +113,7 @@ def test_a_claimed_name_is_no_room_and_a_room_is_not_claimed_or_released(
     with pytest.raises(Usage):
         names.choose("team", ["digest=off"], ())
     assert rooms.require("TEAM") == TEAM
+    assert len(rooms.members(TEAM)) == 2  # what was refused changed nothing
     assert rooms.open("other", 1.0) == "other"
 
 
