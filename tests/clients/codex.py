@@ -1,0 +1,129 @@
+"""The real Codex on the private machine, one turn at a time."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests.clients import namespace
+from tests.clients.harness import Claude
+from tests.standin.place import until
+
+VERSION = "0.171.0"
+PORT = 8788  # inside the namespace
+HERE = Path(__file__).resolve().parent
+CONFIG = f"""\
+# mine
+check_for_update_on_startup = false
+model = "fake-model"
+model_provider = "fake"
+
+[model_providers.fake]
+name = "fake"
+base_url = "http://127.0.0.1:{PORT}/v1"
+wire_api = "responses"
+env_key = "FAKE_KEY"
+request_max_retries = 0
+stream_max_retries = 0
+
+[analytics]
+enabled = false
+"""
+
+Json = dict[str, Any]
+
+
+def install() -> Path:
+    """The client's command, installed by npm when it is not there yet."""
+    where = namespace.cache().parent / f"codex-{VERSION}"
+    command = where / "node_modules" / ".bin" / "codex"
+    if not command.exists():
+        where.mkdir(parents=True, exist_ok=True)
+        quiet = ("--no-fund", "--no-audit", "--loglevel=error")
+        subprocess.run(
+            [
+                *("npm", "install", *quiet, "--prefix"),
+                where,
+                f"@openai/codex@{VERSION}",
+            ],
+            check=True,
+            stdout=sys.stderr,
+            timeout=900,
+        )
+    return command
+
+
+class Codex:
+    """One CODEX_HOME on the machine of Claude's sessions, and an API for it."""
+
+    def __init__(self, machine: Claude) -> None:
+        """The API answers."""
+        self._machine = machine
+        self._command = install()
+        self.home = machine.state / "codex"
+        self.home.mkdir(mode=0o700)
+        self.config = self.home / "config.toml"
+        self.config.write_text(CONFIG)
+        api = [sys.executable, str(HERE / "fake_responses.py"), "--port", str(PORT)]
+        self._api = subprocess.Popen(machine.enter(api), env=self.env())
+        until(self._answers, "the model API", 20)
+
+    def env(self) -> dict[str, str]:
+        """The environment of its sessions, and of homi."""
+        return self._machine.env(CODEX_HOME=str(self.home), FAKE_KEY="dummy")
+
+    def run(self, *argv: str) -> str:
+        """The output of a command of the client's that must succeed."""
+        done = subprocess.run(
+            self._machine.enter([str(self._command), *argv]),
+            env=self.env(),
+            cwd=self._machine.work,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=120,
+            check=False,
+            text=True,
+        )
+        assert done.returncode == 0, (argv, done.stdout, done.stderr)
+        return done.stdout
+
+    def turn(self, prompt: str) -> list[Json]:
+        """The events of one turn in a session of its own."""
+        quick = ("--json", "--skip-git-repo-check", "-C", str(self._machine.work))
+        lines = self.run("exec", *quick, prompt).splitlines()
+        return [json.loads(line) for line in lines if line.startswith("{")]
+
+    def log(self) -> list[Json]:
+        """The requests that its model was sent."""
+        return list(self._get("/_ctl/log"))
+
+    def end(self) -> None:
+        """The API is gone; a turn ends by itself."""
+        self._api.terminate()
+        self._api.wait(10)
+
+    def _answers(self) -> bool:
+        """Whether the API is up."""
+        try:
+            self.log()
+        except (subprocess.CalledProcessError, ValueError):
+            return False
+        return True
+
+    def _get(self, path: str) -> Any:  # noqa: ANN401 - JSON
+        """What the API says there, asked from inside."""
+        code = (
+            "import sys,urllib.request as u;o=u.build_opener(u.ProxyHandler({}));"
+            f"sys.stdout.buffer.write(o.open('http://127.0.0.1:{PORT}'+sys.argv[1],"
+            "timeout=20).read())"
+        )
+        asked = [sys.executable, "-I", "-c", code, path]
+        found = subprocess.run(
+            self._machine.enter(asked),
+            env=self.env() | {"PATH": os.environ["PATH"]},
+            capture_output=True,
+            check=True,
+        )
+        return json.loads(found.stdout)
