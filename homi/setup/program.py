@@ -16,7 +16,7 @@ from homi.address import show
 from homi.errors import Unavailable, Usage
 from homi.pairing import program
 
-PATIENCE = 10  # s for a program that is called homi to say its version
+PATIENCE = 10  # s for a homi that was started only to see whether it is one
 
 
 def words(given: str, home: str) -> list[str]:
@@ -50,31 +50,45 @@ def split(text: str) -> list[str]:
 
 
 def warnings(command: Sequence[str]) -> list[str]:
-    """What a person should know of the homi that this PATH has."""
+    """What a person should know of the homi that was written down, and of the one that
+    this PATH has."""
+    found = [why] if (why := trouble(command)) else []
     there = shutil.which("homi")
     if there is None:
-        return [
+        found.append(
             "no homi is in PATH: the commands of the guide need one in an agent's shell"
-        ]
-    if os.path.realpath(there) == os.path.realpath(command[0]):
-        return []
-    said = _version(there)
-    if said == f"homi {__version__}":
-        return []
-    what = f"it says {show(said)}" if said else "it does not answer --version"
-    return [f"{there}, the homi in PATH, is another program than {command[0]}: {what}"]
+        )
+    elif os.path.realpath(there) != os.path.realpath(command[0]):
+        said = _version(there)
+        what = f"it says {show(said)}" if said else "it does not answer --version"
+        if said != f"homi {__version__}":
+            found.append(f"{there}, the homi in PATH, is another program: {what}")
+    return found
+
+
+def trouble(command: Sequence[str]) -> str:
+    """Why the tools would not start, as homi says it; empty where they do."""
+    done = _run([*command, "mcp"])
+    if done is None:
+        return f"{show(shlex.join(command))} mcp does not start"
+    if done.returncode == 0:
+        return ""
+    said = done.stderr.decode(errors="replace").replace("homi: ", "").splitlines()
+    return f"the tools would not start: {'; '.join(said[:2]) or done.returncode}"
 
 
 def _version(path: str) -> str:
     """The first line that path prints of its version."""
+    done = _run([path, "--version"])
+    said = done.stdout if done else b""
+    return said.decode(errors="replace").partition("\n")[0][:80]
+
+
+def _run(argv: Sequence[str]) -> "subprocess.CompletedProcess[bytes] | None":
+    """argv, given nothing; None where it cannot be run or does not end."""
     try:
-        done = subprocess.run(
-            [path, "--version"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=PATIENCE,
-            check=False,
+        return subprocess.run(
+            argv, input=b"", capture_output=True, timeout=PATIENCE, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout.decode(errors="replace").partition("\n")[0][:80]
+        return None

@@ -207,12 +207,22 @@ def test_another_program_called_homi_is_told(
     monkeypatch.setenv("PATH", f"{other}:/usr/bin:/bin")
     status, _, err = home.setup("claude", homi=ours)
     assert status == 0
-    assert f"{theirs}, the homi in PATH, is another program than {ours}" in err
+    assert f"{theirs}, the homi in PATH, is another program: it says" in err
     assert "'The Homi Editor 3'" in err
     home.program("homi", f"echo 'homi {__version__}'")
     assert home.setup("claude", homi=ours)[2] == ""
     theirs.unlink()
     assert "no homi is in PATH" in home.setup("claude", homi=ours)[2]
+
+
+def test_tools_that_would_not_start_are_told(home: Home) -> None:
+    """In homi's own words; the files are written all the same."""
+    home.program("homi", "echo 'homi: a package is missing' >&2; exit 69")
+    status, out, err = home.setup("claude")
+    assert (status, "added\ttools" in out) == (0, True)
+    assert err == "homi: the tools would not start: a package is missing\n"
+    home.program("homi", "exit 0")
+    assert home.setup("claude")[2] == ""
 
 
 def test_a_program_that_is_none_is_refused(home: Home) -> None:
