@@ -90,8 +90,10 @@ class Codex:
         return done.stdout
 
     def turn(self, prompt: str) -> list[Json]:
-        """The events of one turn in a session of its own."""
-        quick = ("--json", "--skip-git-repo-check", "-C", str(self._machine.work))
+        """The events of one turn in a session of its own, which waits for homi."""
+        quick = ["--json", "--skip-git-repo-check", "-C", str(self._machine.work)]
+        if "[mcp_servers.homi]" in self.config.read_text():
+            quick += ["-c", "mcp_servers.homi.required=true"]
         lines = self.run("exec", *quick, prompt).splitlines()
         return [json.loads(line) for line in lines if line.startswith("{")]
 
