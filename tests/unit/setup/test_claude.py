@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from homi.cli.fast import guarded
+from homi.mcp import tools
+from homi.setup import claude
 from tests.unit.setup.kit import JSON, OTHERS, Home, all_there, plain
 
 WORDS = {
@@ -142,6 +144,11 @@ def test_leave_that_a_person_took_back_is_not_given_again(home: Home) -> None:
     assert json.loads(settings.read_text()) == {
         "permissions": {"allow": ["mcp__homi__who"]}
     }
+
+
+def test_leave_is_given_for_every_tool_there_is_and_no_other() -> None:
+    """A tool that was forgotten would be asked for at night."""
+    assert set(claude.TOOLS) == {tool.name for tool in tools.TOOLS}
 
 
 def test_a_server_of_that_name_that_is_no_homi_is_left_alone(home: Home) -> None:
