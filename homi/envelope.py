@@ -110,7 +110,7 @@ class Reason(StrEnum):
 
 # Parked for one of these a letter waits beside its lane, whose later ones go on:
 # what agents may not go on with must not keep a person's work from them.
-ASIDE = frozenset({Reason.BUDGET, Reason.LOOP, Reason.POLICY})
+ASIDE = frozenset({Reason.BUDGET, Reason.LOOP, Reason.POLICY, Reason.SCAN})
 
 
 class Kind(StrEnum):
@@ -223,6 +223,7 @@ class LedgerLine(msgspec.Struct, kw_only=True, omit_defaults=True, gc=False):
     by: str | None = None  # who decided: "ack alice pid 12", "person", "receipt"
     proof: str | None = None  # transcript | ack | read | reply
     repeat: bool = False  # this hand-over carried the repeat mark
+    allowed: str | None = None  # why a person let a secret leave
     there: str | None = None  # RFC 3339: told by another device, by its own clock
     member: str | None = None  # of a room: about the copy for that address alone
 

@@ -12,24 +12,16 @@ import msgspec
 from msgspec.structs import replace
 
 from homi import gate
-from homi.address import OWNER, POSTMASTER, Name, parse_address, show
+from homi.address import OWNER, Name, parse_address, show
 from homi.clock import Clock, Stamps
 from homi.config import Config
 from homi.digest import is_digest
-from homi.envelope import (
-    MessageId,
-    Msg,
-    Reason,
-    Rung,
-    SessionRef,
-    Via,
-    encode,
-    origin,
-)
+from homi.envelope import MessageId, Msg, Reason, Rung, Via, encode
 from homi.errors import BadMessage, HomiError, NoSuchName
 from homi.guard import Guard
 from homi.hops import is_loop, onward
 from homi.names import Names
+from homi.outward import Outward
 from homi.owners import Owners
 from homi.replies import Replies, Told
 from homi.rerouting import Rerouting
@@ -39,72 +31,18 @@ from homi.space import Space
 from homi.store.base import Kept, Mail, Store
 from homi.store.mailbox import Item
 from homi.store.quarantine import Quarantine
-from homi.turns import Counted
+
+# A door that knows the postmaster has these of it.
+from homi.submission import Result as Result
+from homi.submission import Stamp as Stamp
+from homi.submission import Submission as Submission
 
 log = logging.getLogger("homi.postmaster")
 
-
-HINTED = frozenset({None, Reason.APPROVAL})  # parked or not, somebody waits for it
-
-
-class Stamp:
-    """What a door measured about one connection, made ready for its postmarks."""
-
-    __slots__ = ("free", "json", "linked", "origin", "process", "set_aside", "via")
-
-    def __init__(self, via: Via, session: SessionRef | None = None) -> None:
-        """Encode once; every line of the connection carries the same bytes.
-
-        session: the one whose process it is.
-        """
-        self.via = via
-        self.linked = via.door == "link"
-        # pid and start time: what a turn causes is told by them.
-        self.process = None if session is None else (session.pid, session.start)
-        person = via.door == "control" and via.verified and session is None
-        # No bound counts its mail; whom a room's copies may wake the policy says.
-        self.free = person or via.door in gate.FREE_DOORS - {gate.ROOM}
-        self.json = encode(via)
-        self.origin = origin(via)
-        self.set_aside = False  # its mail is in quarantine: not a second time
-
-
-class Result(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """What became of a submission: kept, or the error that says why not."""
-
-    id: MessageId
-    kept: bool
-    rung: Rung = Rung.STORED
-    to: str = POSTMASTER  # a mailbox here, or an address with its device
-    seq: int = 0
-    duplicate: bool = False
-    error: HomiError | None = None
-    reason: Reason | None = None  # it is parked, and why
-
-
-class Submission:
-    """One message at a door.  done is called exactly once, on the loop."""
-
-    __slots__ = ("done", "head", "hops", "msg", "stamp", "to", "told")
-
-    def __init__(
-        self,
-        head: Msg,
-        msg: bytes,
-        stamp: Stamp,
-        to: str,
-        done: Callable[[Result], None],
-        hops: tuple[str, ...] = (),
-    ) -> None:
-        """head must be strict.parse_msg(msg); to is the address it is for; hops are
-        the devices it came over, the sender's own first."""
-        self.head = head
-        self.msg = msg
-        self.stamp = stamp
-        self.to = to
-        self.done = done
-        self.hops = hops
-        self.told: Counted | None = None  # as which turn another device counted it
+# Parked or not, somebody waits for it; what the scan found once a person let it go.
+HINTED = frozenset({None, Reason.APPROVAL, Reason.SCAN})
+# Nothing may be filled further by what it refuses, nor keep a secret that it found.
+UNKEPT = frozenset({"quota", "scan"})
 
 
 class Postmaster:
@@ -140,7 +78,8 @@ class Postmaster:
         self._on_bounced = back.on_bounced
         self.tell, self.remind = back.tell, back.remind
         self.bounce, self.give_back = back.bounce, back.give_back
-        ways = (store, self._facts, clock, self._space, self._hint)
+        self.outward = Outward(self.accept, self.refuse, self.tell)
+        ways = (store, self._facts, clock, self._space, self._hint, self.outward)
         self.reroute = Rerouting(*ways).reroute
         self._warn = back.warn
 
@@ -160,19 +99,15 @@ class Postmaster:
         if known is not None:
             to: str = known
             place = known
+        elif (found := self._led(sub)) is None:
+            return
         else:
-            try:
-                found = self._place(sub.to, for_person=bool(head.needs))
-            except HomiError as error:
-                if not (isinstance(error, NoSuchName) and self.astray(sub)):
-                    self.refuse(sub, error)
-                return
             to, place = found.to, found.name
             if not found.local:
                 hops = onward(hops, self._device)
         came = b'"hops":%b,' % encode(hops) if hops else b""
         via, json = stamp.via, stamp.json
-        if not stamp.free or head.needs:
+        if not stamp.free or head.needs or sub.permit is not None:
             parked = self._parked(sub, place, to, hops)
             if isinstance(parked, HomiError):
                 self.refuse(sub, parked)
@@ -195,6 +130,16 @@ class Postmaster:
         mail.barred = full is not None  # it still answers for what it holds
         store.submit(mail)
 
+    def _led(self, sub: Submission) -> Place | None:
+        """Where it goes; None where it does not, or not before it was scanned."""
+        try:
+            found = self._place(sub.to, for_person=bool(sub.head.needs))
+        except HomiError as error:
+            if not (isinstance(error, NoSuchName) and self.astray(sub)):
+                self.refuse(sub, error)
+            return None
+        return None if not found.local and self.outward.holds(sub) else found
+
     def refuse(self, sub: Submission, error: HomiError) -> None:
         """Answer with error; keep what was refused in quarantine with the reason."""
         reason = error.reason or error.code
@@ -202,8 +147,7 @@ class Postmaster:
         # A link tries again until there is room: the other device keeps that.
         passing = reason == "disk" or (reason == "quota" and sub.stamp.linked)
         if not passing and not sub.stamp.set_aside:
-            # A full mailbox or disk must not be filled further by what it refuses.
-            kept = b"" if reason == "quota" else sub.msg
+            kept = b"" if reason in UNKEPT else sub.msg
             self.quarantine.refuse(
                 reason,
                 kept,
@@ -281,13 +225,20 @@ class Postmaster:
             return Reason.LOOP
         if sub.head.needs and place == OWNER:
             return Reason.APPROVAL
+        if sub.clear and sub.permit is not None:
+            return Reason.SCAN  # until the ledger says who let it leave, and why
         if self.guard is None or sub.stamp.free:
             return None
         stamp = sub.stamp
         return self.guard.judge(sub.head, to, stamp.via, stamp.process, sub.told)
 
-    def _aside(self, sub: Submission, mail: Mail, reason: Reason) -> None:
-        """It waits for a person, who is told once of what it belongs to."""
+    def _settle(self, sub: Submission, mail: Mail, reason: Reason | None) -> None:
+        """It goes on; with a reason it waits for a person, who is told once of what it
+        belongs to."""
+        if reason is None:
+            sub.done(Result(mail.id, True, Rung.STORED, mail.to, mail.seq))
+            self._arrived(mail)
+            return
         log.info("%s to=%s status=parked (%s)", mail.id, mail.to, reason)
         result = Result(mail.id, True, Rung.PARKED, mail.to, mail.seq)
         sub.done(replace(result, reason=reason))
@@ -301,11 +252,17 @@ class Postmaster:
         kept = mail.kept
         if kept is Kept.STORED:
             parked = mail.via.parked
-            if parked is None:
-                sub.done(Result(mail.id, True, Rung.STORED, mail.to, mail.seq))
-                self._arrived(mail)
+            if parked is Reason.SCAN and sub.permit is not None:
+                settle = partial(self._settle, sub, mail)
+                line = sub.permit.line(mail.seq, mail.id, self._clock.wall())
+                self._store.record(
+                    mail.place,
+                    line,
+                    lambda kept: settle(None if kept else parked),
+                    durable=True,
+                )
             else:
-                self._aside(sub, mail, parked)
+                self._settle(sub, mail, parked)
         elif kept is Kept.KNOWN:
             rung = Rung.PARKED if mail.via.parked else Rung.STORED
             sub.done(Result(mail.id, True, rung, mail.to, mail.seq, duplicate=True))

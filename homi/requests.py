@@ -1,8 +1,7 @@
 """What may be asked of the daemon: one struct a verb, and who may ask it.
 
-The only schema of the control socket; the client builds these, the control door
-decodes them.  Each caller class decodes only its own union, so that nothing above
-its rights is ever built.  homi-protocol(7) is the page.
+The only schema of the control socket.  Each caller class decodes only its own union,
+so that nothing above its rights is ever built.  homi-protocol(7) is the page.
 """
 
 from enum import StrEnum
@@ -74,6 +73,7 @@ class Send(Request, frozen=True, tag="send"):
     """Store msg; its bytes are kept as they are."""
 
     msg: msgspec.Raw
+    allow_secret: str | None = None  # why it may leave as it is: a person's word
 
 
 class Claim(Request, frozen=True, tag="claim"):

@@ -7,12 +7,26 @@ moved twice after a crash is stored once.  homi-queue(1) states the rules.
 import logging
 from collections.abc import Callable
 from functools import partial
+from typing import Protocol
+
+from msgspec.structs import replace
 
 from homi import gate
 from homi.address import Address, Device, Name, parse_address
 from homi.clock import Clock, rfc3339
-from homi.envelope import Envelope, LedgerLine, Msg, Rung, decode_msg, encode, origin
+from homi.envelope import (
+    Envelope,
+    LedgerLine,
+    Msg,
+    Reason,
+    Rung,
+    Via,
+    decode_msg,
+    encode,
+    origin,
+)
 from homi.errors import BadMessage, HomiError, NoInput, NotReached, StorageFailed
+from homi.outward import Told as Scanned
 from homi.routing import Facts, Place, resolve
 from homi.space import Space
 from homi.store.base import Kept, Mail, Store
@@ -27,6 +41,18 @@ ARRIVED = frozenset({Rung.RELAYED, Rung.SEEN, Rung.ANSWERED})
 Moved = Callable[[str | HomiError], None]  # where it waits now, or why it does not
 
 
+class Scan(Protocol):
+    """Looks at what is about to leave the device."""
+
+    def concerns(self, via: Via) -> bool:
+        """Whether mail with that postmark is looked at."""
+        ...
+
+    def check(self, head: Msg, msg: bytes, told: Scanned) -> None:
+        """told comes once: why it may not leave, or None."""
+        ...
+
+
 class Rerouting:
     """Stores again, elsewhere, what waits in an out queue; ends nothing there."""
 
@@ -37,6 +63,7 @@ class Rerouting:
         clock: Clock,
         space: Space,
         hint: Callable[[Name, Item], None],
+        outward: Scan,
     ) -> None:
         """hint is told of each envelope that is new in its place."""
         self._store = store
@@ -44,6 +71,7 @@ class Rerouting:
         self._clock = clock
         self._space = space
         self._hint = hint
+        self._outward = outward
 
     def reroute(self, box: Mailbox, item: Item, device: Device, done: Moved) -> None:
         """Let what waits in the queue box wait for the same name on device, which
@@ -56,6 +84,31 @@ class Rerouting:
         except HomiError as error:
             done(error)
             return
+        again = partial(self._submit, place, item, (envelope, head), done)
+        via = envelope.via
+        # What a person let leave is theirs; the rest may be older than a rule.
+        if place.local or via.parked is Reason.SCAN or not self._outward.concerns(via):
+            again(None)
+        else:
+            self._outward.check(head, bytes(envelope.msg), again)
+
+    def _submit(
+        self,
+        place: Place,
+        item: Item,
+        mail: tuple[Envelope, Msg],
+        done: Moved,
+        found: HomiError | None,
+    ) -> None:
+        """Store it in its new place, unless the scan found something."""
+        if found is not None:
+            done(found)
+            return
+        envelope, head = mail
+        if item.rung is not Rung.PARKED and envelope.via.parked is not None:
+            # It was let go here, and must not wait for that again there.
+            via = replace(envelope.via, parked=None)
+            envelope = replace(envelope, via=via)
         tail = _tail(place, envelope)
         long = gate.too_long(len(tail), self._store.largest_line())
         if long is not None:
@@ -65,7 +118,7 @@ class Rerouting:
         told: Callable[[Mail], None] = partial(self._kept, item, full, done)
         if full is not None:
             told = self._space.short(place.name, full, told)
-        mail = Mail(
+        moved = Mail(
             place.name,
             origin(envelope.via),
             head,
@@ -74,9 +127,9 @@ class Rerouting:
             tail,
             told,
         )
-        mail.to = place.to
-        mail.barred = full is not None
-        self._store.submit(mail)
+        moved.to = place.to
+        moved.barred = full is not None
+        self._store.submit(moved)
 
     def _place(self, item: Item, device: Device) -> Place:
         """Where it goes; 67 and 68 as for mail."""

@@ -19,6 +19,8 @@ _HIDDEN = re.compile(
     "\ufff0-\ufffb\ufffe\uffff\U000110bd\U000110cd\U00013430-\U00013440"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
+# The same but for what ends a line, by str.splitlines().
+_UNSEEN = re.compile(f"{_HIDDEN.pattern}(?<![\n\v\f\r\x1c\x1d\x1e\x85\u2028\u2029])")
 _SHORT = {"\n": "\\n", "\r": "\\r"}
 _EMOJI_STYLE = "\ufe0f"
 
@@ -40,6 +42,11 @@ def visible_lines(text: str) -> list[str]:
     line that was not prefixed.  Such a mark other than LF and CRLF stays shown.
     """
     return [_line(line) for line in text.splitlines(keepends=True)] or [""]
+
+
+def seen(text: str) -> str:
+    """text without what cannot be seen; its lines and tabs stay."""
+    return _UNSEEN.sub("", text)
 
 
 def hidden_count(text: str) -> int:

@@ -45,6 +45,14 @@ OPTIONS: tuple[Option, ...] = (
     ),
     ("send", ("--lines",), "lines", "flag", "", "Send each line by itself."),
     ("send", ("--needs",), "needs", "needs", "WHO", "Only for WHO: human, a person."),
+    (
+        "send",
+        ("--allow-secret",),
+        "allow_secret",
+        "text",
+        "REASON",
+        "Let it leave the device with a secret in it; REASON is kept.",
+    ),
     ("send", ("--json",), "as_json", "flag", "", "Print one JSON object."),
     ("ask", ("--from",), "sender", "text", "NAME", "Ask as NAME."),
     (

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from homi import ids
 from homi.cli.fast import complain, load
 from homi.cli.source import Line, Source
-from homi.cli.submission import Plan, compose, mint, report, sender, shown
+from homi.cli.submission import Plan, mint, report, request, sender, shown
 from homi.dial import ANSWER_TIMEOUT, Absent, Dial, Json, Late, Lost, outcome
 from homi.errors import HomiError, StorageFailed
 
@@ -161,8 +161,7 @@ class Batch:
     def _request(self, line: Line, name: str) -> bytes:
         """The request that sends line."""
         self.plan.id, self.plan.body = line.id, line.text
-        msg = compose(self.plan, name)
-        return f'{{"verb":"send","i":{line.number},"msg":{msg}}}\n'.encode()
+        return request(self.plan, line.number, name)
 
     # ---- without one ----
 

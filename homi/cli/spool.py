@@ -29,7 +29,7 @@ from homi.cli.submission import (
 )
 from homi.clock import rfc3339
 from homi.dial import Absent, Json
-from homi.errors import HomiError, NoSuchName, NotAllowed, NotReached
+from homi.errors import HomiError, NoSuchName, NotAllowed, NotReached, Unavailable
 from homi.mail import Self, measure
 from homi.mail.asked import about
 from homi.requests import CallerClass
@@ -114,6 +114,11 @@ class Tray:
 
     def __init__(self, plan: Plan) -> None:
         """Who signs and who is meant are settled once, by the daemon's own rules."""
+        if plan.allow_secret:
+            raise Unavailable(
+                "no daemon runs: nobody can keep why a secret may leave",
+                hint="homi start",
+            )
         self._plan = plan
         self._root = paths.state_root(plan.home)
         mail, self._me = Mail(self._root), measure(self._root, note)

@@ -28,6 +28,7 @@ class Plan:
     """One send as it was asked for; the id is minted before the first try."""
 
     __slots__ = (
+        "allow_secret",
         "as_json",
         "body",
         "deadline",
@@ -71,6 +72,7 @@ class Plan:
         self.deadline = 0  # s from its arrival; 0: none
         self.default = ""  # the answer where the deadline passes
         self.gather = 0  # answers to wait for; 0: one of each who is asked
+        self.allow_secret = ""  # why a person lets it leave with a secret in it
         self.as_json = False
 
 
@@ -254,9 +256,15 @@ def _submit(plan: Plan, path: str) -> Json:
 
 def _send(plan: Plan, dial: Dial) -> Json:
     """What the daemon says of the message on this connection."""
-    msg = compose(plan, sender(plan, dial))
-    done = dial.ask(f'{{"verb":"send","i":1,"msg":{msg}}}\n'.encode())
+    done = dial.ask(request(plan, 1, sender(plan, dial)))
     return report(plan, done)
+
+
+def request(plan: Plan, i: int, sender: str) -> bytes:
+    """The line that sends it."""
+    permit = f',"allow_secret":{quote(plan.allow_secret)}' if plan.allow_secret else ""
+    msg = compose(plan, sender)
+    return f'{{"verb":"send","i":{i},"msg":{msg}{permit}}}\n'.encode()
 
 
 def sender(plan: Plan, dial: Dial) -> str:

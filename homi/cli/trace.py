@@ -101,6 +101,8 @@ def _decision(line: LedgerLine) -> str:
     """Who or what moved it, and what goes with that."""
     by, proof, until = line.by or "", line.proof or "", line.until or ""
     text = _way(by, proof, until, repeat=line.repeat)
+    if line.allowed:
+        text = f"{text} let a secret leave: {line.allowed}"
     return f"{text}, there at {line.there}" if line.there else text
 
 

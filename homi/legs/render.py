@@ -124,7 +124,8 @@ def _least(body: str) -> int:
 
 
 def _first_line(letter: Letter, notes: list[str]) -> str:
-    """[homi ID from SENDER for NAME, KIND; notes; how to reply]."""
+    """[homi ID from SENDER for NAME, KIND; notes; how to reply].  That it was relayed
+    the postmark says, never the message."""
     msg = letter.msg
     about = "" if msg.kind is Kind.MAIL else f", {msg.kind}"
     if msg.reply_to is not None and is_id(msg.reply_to):
@@ -132,6 +133,8 @@ def _first_line(letter: Letter, notes: list[str]) -> str:
     if room := _room(letter):
         about += f", in room {room}"
     parts = [f"homi {msg.id} from {sender(letter)} for {letter.place}{about}"]
+    if (relay := letter.envelope.via.relay) is not None:
+        parts.append(f"relay: {_clean(relay)} handed it over")
     if letter.repeat or letter.possible_repeat:
         parts.append(_REPEAT)
     parts += notes

@@ -1,0 +1,143 @@
+"""What stands in front of the out queues: no message leaves with a secret in it.
+
+Owns the order in which messages are looked at, what a refusal says, and what a person
+lets pass.  What a secret is, homi.scan knows.  homi-send(1) states the rules.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+
+from homi.envelope import Kind, MessageId, Msg, Reason, Via
+from homi.errors import BadMessage, HomiError
+from homi.scan.scanner import Finding, Scanner, Steps
+from homi.submission import Submission
+
+log = logging.getLogger("homi.postmaster")
+
+AT_ONCE = 8_192  # bytes looked at where they stand: a millisecond or two
+HINT = "take it out; a person may send it with --allow-secret REASON"
+
+Told = Callable[[HomiError | None], None]  # why it may not leave; None: it may
+# A sender, the id and the kind of its message, a step, words for it.
+Tell = Callable[[str, MessageId, Kind, str, str], None]
+
+
+class Outward:
+    """Looks at each message once, in the order they come."""
+
+    def __init__(
+        self,
+        accept: Callable[[Submission], None],
+        refuse: Callable[[Submission, HomiError], None],
+        tell: Tell,
+    ) -> None:
+        """Each message that is held comes back to accept or refuse; tell writes to a
+        sender whose door can say no more than no.  Nothing is loaded yet."""
+        self._accept = accept
+        self._refuse = refuse
+        self._tell = tell
+        self._scanner = Scanner()
+        self._waiting: deque[tuple[Msg, bytes, Told]] = deque()
+        self._steps: Steps | None = None  # of the first that waits
+
+    def holds(self, sub: Submission) -> bool:
+        """Whether sub must not go on from here: accept is called with it once it may,
+        now or later, or refuse."""
+        if sub.clear or not self.concerns(sub.stamp.via):
+            return False
+        self.check(sub.head, sub.msg, partial(self._judged, sub))
+        return True
+
+    def concerns(self, via: Via) -> bool:
+        """Whether a message is this device's to judge: what another device wrote was
+        judged there, and what the postmaster writes quotes nobody."""
+        return via.device is None and via.door != "homi"
+
+    def check(self, head: Msg, msg: bytes, told: Told) -> None:
+        """Call told once, now or later, but never before that of an earlier one."""
+        small = len(msg) <= AT_ONCE and not self._waiting
+        if small and not self._scanner.needs(msg):
+            told(refusal(self._scanner.findings(head, msg)))
+            return
+        self._waiting.append((head, msg, told))
+        if len(self._waiting) == 1:
+            self._begin()
+
+    def reason(self, words: str) -> HomiError | None:
+        """Why words cannot be kept as the reason of a person."""
+        found = self._scanner.text(words, "the reason for --allow-secret")
+        return refusal(found)
+
+    def _judged(self, sub: Submission, found: HomiError | None) -> None:
+        """It may leave, or a person lets it; else its sender hears where to look."""
+        if found is None:
+            sub.permit = None
+        elif sub.permit is None or found.reason != Reason.SCAN:
+            self._refuse(sub, found)
+            if sub.stamp.via.door == "peer":
+                head = sub.head
+                words = f"was refused: {found.text}; {found.hint}"
+                words = f"Your message {head.id} to {sub.to} {words}."
+                self._tell(head.from_, head.id, head.kind, "refused", words)
+            return
+        sub.clear = True
+        self._accept(sub)
+
+    def _begin(self) -> None:
+        """Look at the first that waits, once all is there that it needs."""
+        head, msg, _ = self._waiting[0]
+        loop = asyncio.get_running_loop()
+        if self._scanner.needs(msg):
+            loading = loop.run_in_executor(None, self._scanner.load)
+            loading.add_done_callback(self._loaded)
+            return
+        self._steps = self._scanner.steps(head, msg)
+        loop.call_soon(self._step)
+
+    def _loaded(self, future: asyncio.Future[None]) -> None:
+        """Go on, or refuse what cannot be judged."""
+        error = future.exception()
+        if isinstance(error, HomiError):
+            log.error("%s", error.text)
+            self._end(error)
+        elif error is not None:
+            raise error
+        else:
+            self._begin()
+
+    def _step(self) -> None:
+        """One piece of the first; others have their turn between two."""
+        if self._steps is None:
+            return
+        try:
+            next(self._steps)
+        except StopIteration as end:
+            self._end(refusal(end.value))
+        else:
+            asyncio.get_running_loop().call_soon(self._step)
+
+    def _end(self, error: HomiError | None) -> None:
+        """The first is judged; the next one's turn."""
+        self._steps = None
+        _, _, told = self._waiting[0]
+        try:
+            told(error)  # what it submits comes behind those that wait
+        finally:
+            self._waiting.popleft()
+            if self._waiting:
+                asyncio.get_running_loop().call_soon(self._begin)
+
+
+def refusal(found: tuple[Finding, ...]) -> HomiError | None:
+    """What a sender is told: each rule and place, never what stands there."""
+    if not found:
+        return None
+    places = "; ".join(f"{one.rule} in {one.field} at {one.offset}" for one in found)
+    return BadMessage(
+        f"it may not leave this device with a secret in it: {places}",
+        hint=HINT,
+        reason=str(Reason.SCAN),
+    )
