@@ -17,8 +17,8 @@ from homi.submission import Submission
 
 log = logging.getLogger("homi.postmaster")
 
-AT_ONCE = 8_192  # bytes looked at where they stand: a millisecond or two
-HINT = "take it out; a person may send it with --allow-secret REASON"
+AT_ONCE = 4_096  # bytes looked at where they stand: a millisecond of computing
+HINT = "take it out; a person may let it leave: homi send --allow-secret REASON"
 
 Told = Callable[[HomiError | None], None]  # why it may not leave; None: it may
 # A sender, the id and the kind of its message, a step, words for it.

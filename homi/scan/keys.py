@@ -11,6 +11,7 @@ from homi.scan.rules import mixed
 
 # Where a name may end that has a secret behind it.
 _CORES = ("pass", "pwd", "secret", "token", "key", "credential")
+_GLANCE = (*_CORES, "bearer", "authorization", "://")
 _OWNED = re.compile(
     r"(?:api|access|secret|private|signing|encryption|auth|account|master)[_-]?\Z"
 )
@@ -97,7 +98,7 @@ def keys(text: str, low: str) -> Iterator[tuple[str, int]]:
         found = found or _BARE.match(text, at)
         if found and _named(found) and judge(found):
             yield _rule(found), found.start("value")
-    yield from _beside(text, low)
+    yield from _beside(text, low, cores)
     if "bearer" in low or "authorization" in low:
         for found in _HEADER.finditer(text):
             if not stands_for(found["value"]) and drawn(found["value"]):
@@ -116,9 +117,17 @@ def _names(low: str, cores: list[str]) -> Iterator[int]:
             at = low.find(core, at + len(core))
 
 
-def _beside(text: str, low: str) -> Iterator[tuple[str, int]]:
+def named(low: str) -> bool:
+    """Whether anything of keys() can be in a text in lower case; quick."""
+    for needle in _GLANCE:  # noqa: SIM110 - three times as quick as any()
+        if needle in low:
+            return True
+    return False
+
+
+def _beside(text: str, low: str, cores: list[str]) -> Iterator[tuple[str, int]]:
     """Values told by what stands around them."""
-    if "--" in low:
+    if cores and "--" in low:
         for found in _FLAG.finditer(text):
             if _named(found) and _flagged(found["value"], found["secret"]):
                 yield _rule(found), found.start("value")

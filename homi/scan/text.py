@@ -14,7 +14,7 @@ from itertools import accumulate
 from homi.visible import seen
 
 # Looked at in one go: some milliseconds, so that a long text keeps nobody waiting.
-BLOCK = 8_192
+BLOCK = 4_096
 # Of the block before, looked at again: no secret is longer, as far as it is told by.
 OVERLAP = 1_024
 

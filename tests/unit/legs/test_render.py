@@ -13,6 +13,7 @@ from tests.unit.legs.lines import letter, new_id
 ID = "0190aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee"
 VERIFIED = Via(door="peer", verified=True)
 REMOTE = Via(door="link", device="mini", verified=True)
+RELAYED = Via(door="link", device="mini", relay="lab", verified=True)
 UNKNOWN = Via(door="pickup", uid=0)
 
 
@@ -34,7 +35,12 @@ def test_every_line_of_any_body_is_quoted(body: str) -> None:
     ("fields", "said"),
     [
         ({"via": VERIFIED}, f"[homi {ID} from alice for bob; "),
-        ({"via": REMOTE}, f"[homi {ID} from alice@mini for bob; "),
+        ({"via": REMOTE}, f"[homi {ID} from alice@mini for bob; reply"),
+        (
+            {"via": RELAYED},
+            f"[homi {ID} from alice@mini for bob; relay: lab handed it over; reply",
+        ),
+        ({"via": REMOTE, "tags": ["relay"]}, "from alice@mini for bob; reply"),
         ({"via": VERIFIED, "from_": "owner"}, "from owner (a person) for bob"),
         ({"via": UNKNOWN}, "from unverified, claims to be alice for bob"),
         ({"via": UNKNOWN, "from_": "owner"}, "from unverified, claims to be owner for"),
