@@ -7,6 +7,7 @@ out: every byte of it has left this process.  Knows no tool.
 import asyncio
 import json
 import os
+import stat
 import sys
 from collections.abc import Callable
 from types import TracebackType
@@ -142,7 +143,11 @@ async def stdio(handed: Handed) -> tuple[Input, Output]:
 async def connect(
     source: IO[bytes], sink: IO[bytes], handed: Handed
 ) -> tuple[Input, Output]:
-    """The two ends over two pipes; ValueError where one is a plain file."""
+    """The two ends over two pipes; ValueError where one is a plain file, or a device
+    that cannot be waited for, as the null device."""
+    for end in (source, sink):
+        if stat.S_ISCHR(os.fstat(end.fileno()).st_mode) and not end.isatty():
+            raise ValueError("a device is no pipe")
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(LINE_MAX)
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), source)
