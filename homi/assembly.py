@@ -8,8 +8,10 @@ import os
 from homi.address import Name
 from homi.clock import Clock
 from homi.courier.courier import Courier
+from homi.courier.orders import Job
 from homi.doors.office import Office, Shown
 from homi.envelope import LedgerLine
+from homi.requests import Deed
 from homi.rooms.fanout import Fanout
 from homi.rooms.state import Rooms, State
 from homi.store.disk import RealDisk
@@ -28,7 +30,7 @@ def connect(office: Office, courier: Courier, clock: Clock) -> Fanout:
     ways = (office.store, office.postmaster, office.record_end)
     fanout = Fanout(rooms, *ways, clock, patience)
     office.rooms = fanout
-    moved, explain = office.moved, office.explain
+    moved, explain, order = office.moved, office.explain, office.order
 
     def tell(name: Name, line: LedgerLine) -> None:
         moved(name, line)
@@ -38,7 +40,12 @@ def connect(office: Office, courier: Courier, clock: Clock) -> Fanout:
         known = fanout.explain if rooms.has(place) else explain
         return known(place, item)
 
-    office.moved, office.explain = tell, shown
+    def ordered(name: Name, job: Job) -> None:
+        if job.do is Deed.FLUSH and rooms.has(name):
+            fanout.flush(name)
+        order(name, job)
+
+    office.moved, office.explain, office.order = tell, shown, ordered
     courier.subscribe(lambda name, _item, line: fanout.recorded(name, line))
     office.names.subscribe(lambda name, _claim: fanout.revive(name))
     return fanout

@@ -199,6 +199,7 @@ class Daemon:
         self._postmaster.subscribe(self._talk.arrived)
         self._courier.subscribe(lambda name, _, line: self._talk.recorded(name, line))
         self._office.moved, self._office.explain = self._moved, self._explain
+        self._office.order = self._courier.order
         self._rooms = assembly.connect(self._office, self._courier, self._clock)
         self._office.since = self._clock.wall()
         self._office.findings = [
@@ -220,7 +221,6 @@ class Daemon:
         self._office.stop = lambda: self.end("stop")
         self._office.neighbours = self._talk.gossip
         self._office.socket_for = self._peer.socket_for
-        self._office.order = self._courier.order
         self._office.way = self._linkage.reason
         self._office.stir = self._linkage.carriage.flush
         self._office.outlook = self._courier.outlook

@@ -337,7 +337,7 @@ def _expired(item: Item) -> Move:
     return Move(
         rung=Rung.EXPIRED,
         by=f"ttl {item.ttl_s} s",
-        tell=f"it expired: nobody took it within {item.ttl_s} s",
+        tell=f"it expired: its time of {item.ttl_s} s is over",
     )
 
 

@@ -64,7 +64,8 @@ class Rooming:
         own = self._rights.caller.caller is CallerClass.SESSION
         given = request.members or ([SELF] if own else [])
         members = [self._member(one, notify=request.notify) for one in given]
-        rooms.open(name, self._clock.wall())
+        last = self._office.store.mailbox(name).last_seq
+        rooms.open(name, last, self._clock.wall())
         claim = self._office.names.require(name)
         if why := self._office.unbound(claim.number):
             raise CannotCreate(f"{name} is a room, but its socket cannot be: {why}")

@@ -99,8 +99,8 @@ class Fanout:
         key = room, item.seq
         if not self.rooms.has(room) or key in self._owing or not self._running:
             return
-        if item.rung is Rung.PARKED:
-            return  # until it is let go on
+        if item.rung is Rung.PARKED or not self.rooms.takes(room, item.seq):
+            return  # until it is let go on, or for good
         try:
             envelope = self._store.mailbox(room).read(item)
         except HomiError as error:
@@ -137,6 +137,11 @@ class Fanout:
         lane.wake()
         self._soon(lane)
 
+    def flush(self, room: Name) -> None:
+        """Try every member of a room at once."""
+        for lane in self._lanes.get(room, {}).values():
+            self.retry(lane)
+
     def revive(self, name: Name) -> None:
         """A name was claimed, changed or released: try it at once."""
         for lanes in self._lanes.values():
@@ -163,6 +168,8 @@ class Fanout:
         """How far a pending message of a room is, why not further, until when."""
         if item.rung is Rung.PARKED:
             return item.rung, item.reason, item.until
+        if not self.rooms.takes(room, item.seq):
+            return Rung.HELD, Reason.NO_OWNER, None
         for address in sorted(self._owing.get((room, item.seq), ())):
             lane = self._lane(room, address)
             if lane.reason is not None:
@@ -331,14 +338,8 @@ class Fanout:
         line.member, line.reason = lane.address, reason
         if rung is Rung.DEFERRED and lane.until is not None:
             line.until = rfc3339(lane.until)
-        log.info(
-            "%s room=%s to=%s status=%s%s",
-            item.id,
-            lane.room,
-            lane.address,
-            rung,
-            f" ({reason})" if reason else "",
-        )
+        told = f"{rung} ({reason})" if reason else rung
+        log.info("%s room=%s to=%s status=%s", item.id, lane.room, lane.address, told)
         # What one member has is known by its own mailbox: it may be lost.
         self._store.record(lane.room, line)
 

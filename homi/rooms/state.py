@@ -34,6 +34,7 @@ class Room(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The members of one room, by address."""
 
     members: dict[str, Member] = {}
+    since: int = 0  # seq: what stands up to it in the mailbox was no room's
 
 
 class State(msgspec.Struct, kw_only=True):
@@ -90,16 +91,23 @@ class Rooms:
         room = self._state.rooms.get(name) if self.has(name) else None
         return {} if room is None else room.members
 
+    def takes(self, name: Name, seq: int) -> bool:
+        """Whether mail of that seq came to the room, not to a name that was called so
+        before it, and it is known who is in it."""
+        room = self._state.rooms.get(name) if self.has(name) else None
+        return room is not None and seq > room.since
+
     def member(self, name: Name, address: str) -> Member | None:
         """One of them."""
         return self.members(name).get(address)
 
-    def open(self, name: str, now: float) -> Name:
-        """Make a room without members; 64 and 73 as for a claim.  now: wall seconds."""
-        # What an earlier room of that name left behind must not come back with it.
-        if name in self._state.rooms and self._names.get(name) is None:
-            self._save(name, None)
-        return self._names.open_room(name, now).name
+    def open(self, name: Name, since: int, now: float) -> None:
+        """Make a room without members, of what comes behind the seq since; 64 and 73 as
+        for a claim.  now: wall seconds."""
+        if self._names.get(name) is None:
+            # Also in the place of what an earlier room of that name left behind.
+            self._save(name, Room(since=since))
+        self._names.open_room(name, now)
 
     def close(self, name: Name) -> None:
         """End a room; its mailbox is not touched."""
@@ -119,6 +127,8 @@ class Rooms:
                 self._put(name, replace(before, notify=notify, noticed=since))
                 self._tell(name)
             return False
+        if name not in self._state.rooms:  # its file was lost
+            self._save(name, Room(since=since))
         if len(members) >= MEMBERS_MAX:
             raise Usage(f"{name} has {len(members)} members, a room has no more")
         made = Member(
@@ -139,7 +149,7 @@ class Rooms:
             raise NoSuchName(
                 f"{address} is no member of {name}", hint=f"homi room ls {name}"
             )
-        self._save(name, Room(members=members))
+        self._members(name, members)
         self._tell(name)
 
     def noticed(self, name: Name, address: str, notice: str, seq: int) -> None:
@@ -150,8 +160,12 @@ class Rooms:
 
     def _put(self, name: Name, member: Member) -> None:
         """Save one member."""
-        members = {**self.members(name), member.address: member}
-        self._save(name, Room(members=members))
+        self._members(name, {**self.members(name), member.address: member})
+
+    def _members(self, name: Name, members: dict[str, Member]) -> None:
+        """Save all of them."""
+        room = self._state.rooms.get(name, Room())
+        self._save(name, replace(room, members=members))
 
     def _save(self, name: str, room: Room | None) -> None:
         """Let the file, then the memory, hold the change; 74 leaves both as they

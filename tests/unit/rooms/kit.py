@@ -33,7 +33,7 @@ class Company(Bench):
         self.names.claim("cyd", None, 0.0)
         self.dies = False  # whether what ends a message is still recorded
         self.fanout = self.again()
-        self.rooms.open("team", 1.0)
+        self.rooms.open(TEAM, 0, 1.0)
         for name in ("ada", "bob", "cyd"):
             self.join(name)
 

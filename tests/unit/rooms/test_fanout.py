@@ -27,7 +27,7 @@ def fill(company: Company) -> None:
 
 def empty(company: Company) -> None:
     company.store.mailbox(BOX).coming = 0
-    company.fanout.retry(company.lane("bob"))
+    company.fanout.flush(TEAM)
 
 
 def test_each_member_but_its_writer_has_the_same_message_once(run: Run) -> None:
@@ -204,7 +204,7 @@ def test_a_member_that_is_gone_is_tried_as_long_as_mail_for_a_device(run: Run) -
         await settled()
         assert company.texts("cyd") == ["anybody?"]
         company.clock.now = company.clock.wall() + PATIENCE + 1
-        company.fanout.retry(company.lane("bob"))
+        company.fanout.flush(TEAM)
         await settled()
         assert company.finished()
         assert ("bob", "refused", "no-owner") in company.lines()
@@ -342,5 +342,44 @@ def test_a_policy_counts_for_each_copy_and_for_no_person(run: Run) -> None:
         await company.post("from a person", "owner", person)
         assert [item.reason for item in bob.pending.values()] == [Reason.POLICY, None]
         bounds.close()
+
+    run(scenario)
+
+
+def test_what_lay_there_before_it_was_a_room_stays_pending(run: Run) -> None:
+    """It is no member's, and nobody has decided that it is done with."""
+
+    async def scenario(company: Company) -> None:
+        company.names.claim("desk", None, 1.0)
+        await company.post("for the desk", to="desk")
+        company.names.release("desk")
+        desk = Name("desk")
+        box = company.store.mailbox(desk)
+        company.rooms.open(desk, box.last_seq, 1.0)
+        company.rooms.join(desk, "bob", box.last_seq, 1.0, notify=False)
+        company.fanout.sweep()
+        await company.post("for the room", to="desk")
+        assert company.texts("desk") == ["for the desk"]
+        assert company.texts("bob") == ["for the room"]
+        (item,) = box.pending.values()
+        shown = company.fanout.explain(desk, item)
+        assert shown == (Rung.HELD, Reason.NO_OWNER, None)
+
+    run(scenario)
+
+
+def test_while_nobody_knows_who_is_in_a_room_its_mail_waits(run: Run) -> None:
+    """rooms.json could not be read; who joins anew gets what comes then."""
+
+    async def scenario(company: Company) -> None:
+        company.fanout.stop()
+        (company.root / "rooms.json").write_text("no room")
+        company.fanout = company.again()
+        await company.post("is anybody there?")
+        assert not company.finished()
+        company.join("bob")
+        await company.post("now there is")
+        assert company.texts("bob") == ["now there is"]
+        assert company.texts("team") == ["is anybody there?"]
 
     run(scenario)

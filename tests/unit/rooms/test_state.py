@@ -26,7 +26,7 @@ def opened(root: Path) -> tuple[Rooms, Names]:
 
 def made(root: Path) -> tuple[Rooms, Names]:
     rooms, names = opened(root)
-    rooms.open("team", 1.0)
+    rooms.open(TEAM, 0, 1.0)
     rooms.join(TEAM, "ada", 3, 1.0, notify=False)
     rooms.join(TEAM, "ci@mini", 4, 1.0, notify=True)
     return rooms, names
@@ -85,7 +85,7 @@ def test_a_room_that_ended_leaves_no_member_to_the_next(tmp_path: Path) -> None:
     rooms, names = made(tmp_path)
     names.release("team", room=True)  # and no more
     assert rooms.members(TEAM) == {}
-    rooms.open("team", 2.0)
+    rooms.open(TEAM, 0, 2.0)
     assert rooms.members(TEAM) == {}
     rooms.join(TEAM, "bob", 0, 2.0, notify=False)
     rooms.close(TEAM)
@@ -101,7 +101,7 @@ def test_a_claimed_name_is_no_room_and_a_room_is_not_claimed_or_released(
     names.claim("bob", None, 1.0)
     for name in ("bob", "team"):
         with pytest.raises(CannotCreate):
-            rooms.open(name, 1.0)
+            rooms.open(Name(name), 0, 1.0)
     with pytest.raises(CannotCreate):
         names.claim("team", None, 1.0)
     with pytest.raises(CannotCreate):
@@ -114,7 +114,8 @@ def test_a_claimed_name_is_no_room_and_a_room_is_not_claimed_or_released(
         names.choose("team", ["digest=off"], ())
     assert rooms.require("TEAM") == TEAM
     assert len(rooms.members(TEAM)) == 2  # what was refused changed nothing
-    assert rooms.open("other", 1.0) == "other"
+    rooms.open(Name("other"), 0, 1.0)
+    assert rooms.all() == ["other", "team"]
 
 
 def test_joining_again_changes_how_and_a_room_is_not_endless(
