@@ -46,6 +46,8 @@ def visible_lines(text: str) -> list[str]:
 
 def seen(text: str) -> str:
     """text without what cannot be seen; its lines and tabs stay."""
+    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
+        return text  # nearly every text: a fifth of the time
     return _UNSEEN.sub("", text)
 
 

@@ -10,41 +10,47 @@ import sys
 from collections.abc import Iterable
 
 from homi.errors import Unavailable
-from homi.scan.rules import Rule
+from homi.scan.rules import Hay, Rule
 
 _PLUGINS = "detect_secrets.plugins"
-# Module, and the words without which none of its tokens is there.
+# Module, and the words without which none of its tokens is there: in the token itself,
 NEEDED = (
-    ("artifactory", ("akc", "artifactory", "jfrog")),
     ("azure_storage_key", ("accountkey=",)),
-    ("discord", ("discord",)),
     ("github_token", ("gho_", "ghp_", "ghr_", "ghs_", "ghu_")),
     ("gitlab_token", ("glpat-", "gldt-", "glft-", "glsoat-", "glrt-", "gr1348941")),
     ("gitlab_token", ("glcbt-", "glimt-", "glptt-", "glagent-", "gloas-")),
-    ("ibm_cloud_iam", ("ibm",)),
     ("mailchimp", ("-us",)),
     ("sendgrid", ("sg.",)),
     ("slack", ("xox", "hooks.slack.com")),
-    ("softlayer", ("softlayer",)),
     ("square_oauth", ("sq0csp-",)),
     ("stripe", ("k_live_",)),
+)
+# or perhaps beside it, as a name.
+BESIDE = (
+    ("artifactory", ("akc", "artifactory", "jfrog")),
+    ("discord", ("discord",)),
+    ("ibm_cloud_iam", ("ibm",)),
+    ("softlayer", ("softlayer",)),
     ("twilio", ("twilio",)),
 )
-_NEEDLES = tuple(needle for _, needles in NEEDED for needle in needles)
+MODULES = (*NEEDED, *BESIDE)
+_WITHIN = tuple(needle for _, needles in NEEDED for needle in needles)
+_NAMES = tuple(needle for _, needles in BESIDE for needle in needles)
 
 
-def needed(low: str) -> bool:
-    """Whether a text, in lower case, may hold a token that only the library knows."""
-    for needle in _NEEDLES:  # noqa: SIM110 - three times as quick as any()
-        if needle in low:
-            return True
+def needed(where: Hay) -> bool:
+    """Whether a text may hold a token that only the library knows."""
+    for words, needles in ((where.longs, _WITHIN), (where.low, _NAMES)):
+        for needle in needles:
+            if needle in words:
+                return True
     return False
 
 
 def load() -> tuple[Rule, ...]:
     """Its rules; Unavailable (69) where it is not installed."""
     found: list[Rule] = []
-    for module, needles in NEEDED:
+    for module, needles in MODULES:
         name = f"{_PLUGINS}.{module}"
         try:
             __import__(name)
@@ -53,8 +59,9 @@ def load() -> tuple[Rule, ...]:
                 "the scan for secrets cannot run: detect-secrets is not installed",
                 hint="install homi again, with what it depends on",
             ) from error
+        beside = (module, needles) in BESIDE
         found += [
-            Rule(module.replace("_", "-"), needles, pattern)
+            Rule(module.replace("_", "-"), needles, pattern, beside=beside)
             for pattern in _patterns(vars(sys.modules[name]).values(), name)
         ]
     return tuple(found)

@@ -16,13 +16,34 @@ class Rule(NamedTuple):
     needles: tuple[str, ...]  # in lower case: without one of them nothing is looked for
     pattern: re.Pattern[str]
     mixed: bool = False  # told from words only by capitals and digits in it
+    beside: bool = False  # a needle may stand beside the token, in a word of its own
 
 
-def _rule(name: str, needles: str, pattern: str, *, mixed: bool = False) -> Rule:
+class Hay(NamedTuple):
+    """Where needles are looked for: a text in lower case."""
+
+    low: str
+    longs: str  # its words that are long enough for a token
+
+
+def hay(low: str) -> Hay:
+    """Most words are short, and most needles are part of a token."""
+    return Hay(low, " ".join([word for word in low.split() if len(word) >= SHORTEST]))
+
+
+def _rule(
+    name: str,
+    needles: str,
+    pattern: str,
+    *,
+    mixed: bool = False,
+    beside: bool = False,
+) -> Rule:
     """One line of the table."""
-    return Rule(name, tuple(needles.split()), re.compile(pattern), mixed)
+    return Rule(name, tuple(needles.split()), re.compile(pattern), mixed, beside)
 
 
+SHORTEST = 15  # characters of the shortest token
 # A body after the header: a program that merely names the header has none.
 _BODY = (
     r"(?:\\[rn]|[\s>|\"'+,]){1,40}(?:[A-Z][A-Za-z-]{2,20}: [^\n]{0,200}\s{1,4}){0,4}"
@@ -40,6 +61,7 @@ TOKENS = (
         r"(?i:aws.{0,24}?(?:secret|key).{0,24}?[\"'=:\s])"
         r"[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])",
         mixed=True,
+        beside=True,
     ),
     _rule(
         "private-key",
@@ -47,6 +69,7 @@ TOKENS = (
         r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
         + _BODY
         + r"[A-Za-z0-9+/=]{16}",
+        beside=True,
     ),
     _rule("private-key", "b3blbnnzac1rzxkt", r"b3BlbnNzaC1rZXktdjE[A-Za-z0-9+/=]{16}"),
     _rule("putty-key", "putty-user-key", r"PuTTY-User-Key-File-\d: "),
@@ -82,21 +105,22 @@ TOKENS = (
     _rule("vault-token", "hvs.", r"hvs\.[A-Za-z0-9_-]{24}"),
 )
 # Every token has one: what has none is not looked at any closer.
-LONG = re.compile(r"[A-Za-z0-9+/_.:=-]{15}")
+LONG = re.compile(rf"[A-Za-z0-9+/_.:=-]{{{SHORTEST}}}")
 _UPPER, _LOWER, _DIGIT = (re.compile(one) for one in ("[A-Z]", "[a-z]", "[0-9]"))
 
 
 def tokens(
-    text: str, low: str, rules: tuple[Rule, ...]
+    text: str, where: Hay, rules: tuple[Rule, ...]
 ) -> Iterator[tuple[str, int, int]]:
-    """Rule, start and end of each token in text; low is text in lower case.
+    """Rule, start and end of each token in text; where is hay() of it.
 
     What stands inside a longer word is none, which a caller judges that knows where
     words begin.
     """
     for rule in rules:
+        words = where.low if rule.beside else where.longs
         for needle in rule.needles:
-            if needle in low:
+            if needle in words:
                 break
         else:
             continue

@@ -12,7 +12,7 @@ import msgspec
 from homi.envelope import Msg, encode
 from homi.scan import library
 from homi.scan.keys import keys, named
-from homi.scan.rules import LONG, TOKENS, Rule, tokens
+from homi.scan.rules import LONG, TOKENS, Rule, hay, tokens
 from homi.scan.text import Joined, decoded, lowered, windows
 from homi.visible import seen
 
@@ -52,9 +52,9 @@ class Scanner:
 
     def needs(self, msg: bytes) -> bool:
         """Whether msg cannot be judged without them."""
-        return not self.loaded and library.needed(
-            msg.decode("utf-8", "replace").lower()
-        )
+        if self.loaded:
+            return False
+        return library.needed(hay(msg.decode("utf-8", "replace").lower()))
 
     def findings(self, head: Msg, msg: bytes) -> tuple[Finding, ...]:
         """The first secrets in a message, in one go."""
@@ -130,11 +130,12 @@ class Scanner:
 
     def _tokens(self, text: str, low: str) -> Iterator[tuple[str, int, int]]:
         """Tokens of homi's own rules, then of the library's."""
-        yield from tokens(text, low, TOKENS)
-        if self._library is None and library.needed(low):
+        where = hay(low)
+        yield from tokens(text, where, TOKENS)
+        if self._library is None and library.needed(where):
             self.load()
         if self._library is not None:
-            yield from tokens(text, low, self._library)
+            yield from tokens(text, where, self._library)
 
 
 def strings(head: Msg, msg: bytes) -> Iterator[tuple[str, str]]:

@@ -18,6 +18,8 @@ BLOCK = 4_096
 # Of the block before, looked at again: no secret is longer, as far as it is told by.
 OVERLAP = 1_024
 
+VARIED = 8  # different characters in the base64 of anything that could be a secret
+
 _EDGE_LEFT = " \t>|+#*\"'"  # what quotes, diffs and programs put before a line
 _EDGE_RIGHT = "\n\v\f\r\x1c\x1d\x1e\x85\u2028\u2029 \t\\+\"'"  # and behind it
 _SPAN = re.compile(r"[A-Za-z0-9+/_-]{20,}")
@@ -130,6 +132,8 @@ class Joined:
 def decoded(text: str) -> Iterator[tuple[int, str]]:
     """What stands readable in the base64 of a text, and where that begins."""
     for span in _SPAN.finditer(text):
+        if len(set(span[0])) < VARIED:
+            continue
         raw = span[0].translate(_STANDARD)
         # A word before it, or a line joined to it, shifts it by up to three.
         for shift in range(4):

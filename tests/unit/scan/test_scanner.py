@@ -206,7 +206,7 @@ def test_the_library_is_loaded_only_for_what_it_knows() -> None:
 def test_every_rule_of_the_library_has_a_pattern() -> None:
     """A release that has it no more would leave a gap in silence."""
     names = {rule.name for rule in library.load()}
-    assert names == {module.replace("_", "-") for module, _ in library.NEEDED}
+    assert names == {module.replace("_", "-") for module, _ in library.MODULES}
 
 
 @pytest.mark.parametrize(
