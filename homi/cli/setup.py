@@ -56,7 +56,7 @@ def setup(
     finally:
         # What was done before a failure is told, too.
         _tell(rows, dry=dry, as_json=as_json)
-    if not remove:
+    if not (remove or dry):
         for text in program.warnings(command):
             output.note(text)
     return _left(rows)

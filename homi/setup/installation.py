@@ -10,7 +10,7 @@ import errno
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -80,8 +80,7 @@ class Installation:
         for editor in self._editors:
             with place.told(self._config):
                 try:
-                    with nullcontext() if dry else self._alone(editor):
-                        rows = self._file(editor, remove=remove, dry=dry)
+                    rows = self._file(editor, remove=remove, dry=dry)
                 except Unsafe as error:
                     rows = self._refused(editor, error, remove=remove)
             yield from rows
@@ -99,21 +98,19 @@ class Installation:
             rows[0] = replace(rows[0], note=note, paste=paste)
         return rows
 
-    def _alone(self, editor: Editor) -> AbstractContextManager[None]:
-        """Nobody else at the file, where there is a folder for it to be in."""
-        target = place.seen(editor.path, self._config).target
-        return editor.alone(target) if target.parent.is_dir() else nullcontext()
-
     def _file(self, editor: Editor, *, remove: bool, dry: bool) -> list[Row]:
         """One file, whole."""
         step = self._plan(editor, remove=remove)
         note, diff = step.edited.note, ""
         if dry:
             diff = _diff(step)
-        elif remove:
-            note = self._take_out(step) or note
         elif step.new != step.old:
-            self._put_in(step)
+            # A large file is read for seconds: what is done alone is only the writing,
+            # which says so if the file is another by then.
+            with editor.alone(step.seen.target):
+                note = (self._take_out if remove else self._put_in)(step) or note
+        elif remove:
+            note = self._forget(step) or note
         rows = [
             Row(self._client, part, state, str(editor.path))
             for part, state in step.edited.parts
@@ -148,11 +145,12 @@ class Installation:
             return new, False
         copy = msgspec.convert(msgspec.to_builtins(found), Kept)
         if adding and editor.strip(old, copy).text == old:
-            return replace(new, made=copy.made), False
+            return replace(new, made=copy.made, folders=copy.folders), False
         return copy, True
 
-    def _put_in(self, step: Step) -> None:
-        """What the file was, then what is about to be in it, then the file itself."""
+    def _put_in(self, step: Step) -> str:
+        """What the file was, then what is about to be in it, then the file itself;
+        nothing is left behind by it."""
         editor, seen, kept = step.editor, step.seen, step.kept
         assert step.new is not None, "only a removal takes a file away"
         # A file with homi in it that others wrote since is no more what homi made, and
@@ -162,19 +160,24 @@ class Installation:
             kept.backup = _back_up(editor.path, seen.data)
         kept.after = digest(step.new) if mine else ""
         missing = place.missing(seen.target.parent)
-        kept.made += [[str(folder)] for folder in missing]
+        kept.folders += map(str, missing)
         self._record.files[editor.name] = kept
         record.save(self._config, self._record)
         for folder in missing:
             folder.mkdir(mode=0o700)
         foreign.replace(seen, step.new)
+        return ""
 
     def _take_out(self, step: Step) -> str:
         """The file, then what was kept of it; what is left behind."""
-        if step.new is None and step.old is not None:
+        if step.new is None:
             foreign.remove(step.seen)
-        elif step.new is not None and step.new != step.old:
+        else:
             foreign.replace(step.seen, step.new)
+        return self._forget(step)
+
+    def _forget(self, step: Step) -> str:
+        """What was kept of a file without homi; what is left behind."""
         if self._record.files.pop(step.editor.name, None) is None:
             return ""
         left = ""
@@ -234,9 +237,9 @@ def _clear(backup: Path, now: bytes | None) -> str:
 
 def _remove_folders(kept: Kept) -> None:
     """The folders that were made for the file, as far as they are empty."""
-    for folder in reversed(kept.made):
+    for folder in reversed(kept.folders):
         with suppress(OSError):
-            os.rmdir(folder[0])
+            os.rmdir(folder)
 
 
 def _diff(step: Step) -> str:

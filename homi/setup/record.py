@@ -23,7 +23,8 @@ class Kept(msgspec.Struct, omit_defaults=True):
     before: str = ""  # the digest of what it was then
     after: str = ""  # of what homi made of it; empty: others wrote in between
     backup: str = ""  # the path of what it was; empty where it was not there
-    made: list[list[str]] = []  # the containers, or folders, that homi made in it
+    made: list[list[str]] = []  # the containers that homi made in it
+    folders: list[str] = []  # those that homi made for it
     added: list[str] = []  # the permissions that homi gave
 
 

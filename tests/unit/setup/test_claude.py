@@ -61,6 +61,19 @@ def test_without_any_file_all_are_made_and_taken_away_again(home: Home) -> None:
     assert list(home.config.iterdir()) == []
 
 
+def test_no_folder_but_its_own_is_removed(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not one that is called as something in a file is, where the command runs."""
+    work = home.path / "work"
+    for name in ("hooks", "permissions", "mcpServers"):
+        (work / name).mkdir(parents=True)
+    monkeypatch.chdir(work)
+    home.setup("claude")
+    assert home.states("claude", "--remove") == {"removed"}
+    assert len(list(work.iterdir())) == 3
+
+
 def test_what_a_person_changed_since_stays(home: Home) -> None:
     """Only ours goes; what the file was before is told, an edited guide is theirs."""
     settings = home.config / "settings.json"
