@@ -117,6 +117,13 @@ def test_echoes_in_a_room_stop_at_the_bound(place: Place) -> None:
         )
     place.send("team", "go")
     until(lambda: parked(place), "a bound parks what they say", 4 * PATIENCE)
+
+    def answered() -> bool:
+        """Each letter was answered once, and no answer is under way."""
+        letters = sum(len(place.lines(name)) for name in MEMBERS)
+        return len(place.lines("team")) == 1 + letters
+
+    until(answered, "all that they were given is answered", 4 * PATIENCE)
     went = [line for line in place.lines("team") if line not in parked(place)]
     assert len(went) <= 1 + 12 + len(MEMBERS)
     for line in went:
