@@ -72,9 +72,9 @@ class Astray:
         if to != POSTMASTER:
             self._led.add(head.id)
         done = partial(self._done, sub, to)
-        self._postmaster.accept(
-            Submission(head, sub.msg, sub.stamp, to, done, sub.hops)
-        )
+        led = Submission(head, sub.msg, sub.stamp, to, done, sub.hops)
+        led.told = sub.told
+        self._postmaster.accept(led)
 
     def _done(self, sub: Submission, to: str, result: Result) -> None:
         """Tell who wrote it."""

@@ -13,12 +13,20 @@ from homi.envelope import Kind, MessageId, Msg, Via, decode_msg, encode
 from homi.errors import NoInput
 from homi.postmaster import Result, Stamp, Submission
 from homi.reports import Found
+from homi.turns import Counted
 from tests.unit.postmaster.test_postmaster import Bench
 
 LATE = Stamp(Via(door="pickup", uid=0))
 THERE = Stamp(Via(door="control", uid=0, pid=1, verified=True))
 PEER = Stamp(Via(door="peer", uid=0, pid=1, verified=True))
 LINK = Stamp(Via(door="link", device="lab", key="SHA256:abc", verified=True))
+
+
+class Desk:
+    """Notes what is submitted."""
+
+    def __init__(self, led: list[Submission]) -> None:
+        self.accept = led.append
 
 
 class Town(Bench):
@@ -137,6 +145,21 @@ def test_only_what_had_an_address_once_is_led_and_only_behind_its_writers_back(
         assert result.kept is led
         assert town.texts("postmaster") == (["hello"] if led else [])
         assert (result.error is None) is led
+
+    run(scenario)
+
+
+def test_what_another_device_counts_goes_with_it(run: Callable[..., None]) -> None:
+    """Else a turn that went astray would begin a chain of its own."""
+
+    async def scenario(town: Town) -> None:
+        told = Counted(MessageId(ids.new()), 3, 12)
+        msg = Msg(id=MessageId(ids.new()), from_="ada", to="eve", text="hello")
+        led: list[Submission] = []
+        sub = Submission(msg, encode(msg), LINK, "eve", print, ("lab",))
+        sub.told = told
+        Astray(town.names, Desk(led), town._opener).lead(sub)  # type: ignore[arg-type]
+        assert [(one.to, one.told) for one in led] == [("postmaster", told)]
 
     run(scenario)
 
