@@ -62,10 +62,13 @@ class Home:
     ) -> tuple[int, str, str]:
         """Status, stdout and stderr of `homi setup` with the folder config."""
         self._capsys.readouterr()
-        where = ["--config-dir", str(self.config), "--homi", str(homi or self.homi)]
-        status = guarded(["setup", client, *where, *more])
+        status = guarded(["setup", client, *self.where(homi), *more])
         seen = self._capsys.readouterr()
         return status, seen.out, seen.err
+
+    def where(self, homi: Path | None = None) -> list[str]:
+        """The options that lead into this home."""
+        return ["--config-dir", str(self.config), "--homi", str(homi or self.homi)]
 
     def states(self, client: str, *more: str) -> set[str]:
         """What became of the parts, with status 0 and nothing on stderr."""

@@ -4,12 +4,14 @@ import errno
 import json
 import os
 import re
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from homi import __version__
+from homi.cli.fast import guarded
 from homi.cli.main import MODULES
 from homi.setup import claude, guide
 from tests.unit.setup.kit import Home
@@ -193,6 +195,56 @@ def test_a_disk_that_fails_at_any_step_leaves_whole_files(
         if status == 0:
             return
         assert (status, "Input/output error" in err) == (74, True)
+    pytest.fail("it never came to an end")
+
+
+def killed_at(home: Home, name: str, at: int, *verb: str) -> bool:
+    """Run setup in a child that dies at its at-th call of os.NAME; whether it did."""
+    with warnings.catch_warnings():
+        # Newer Pythons warn of threads, which the child has no use for.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        call, left = getattr(os, name), iter(range(at, -1, -1))
+
+        def run(*args: object, **more: object) -> object:
+            if next(left, None) == 0:
+                os._exit(9)
+            return call(*args, **more)
+
+        setattr(os, name, run)
+        guarded(["setup", "claude", *home.where(), *verb])
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+
+
+@pytest.mark.parametrize("verb", [(), ("--remove",)], ids=["put in", "take out"])
+@pytest.mark.parametrize("name", ["fsync", "replace", "unlink"])
+def test_a_setup_that_is_killed_at_any_step_can_be_gone_on_with(
+    home: Home, settings: Path, name: str, verb: tuple[str, ...]
+) -> None:
+    """The files are whole, and all of it can be taken back.  What may stay is the
+    lock of the client's own state: that is told."""
+    before = home.files()
+    home.setup("claude")
+    after = home.files()
+    lock = home.config / ".claude.json.lock"
+    for at in range(40):
+        home.setup("claude", *(() if verb else ("--remove",)))
+        died = killed_at(home, name, at, *verb)
+        found = home.files()
+        for file in ("settings.json", ".claude.json"):
+            assert found.get(file) in (before.get(file), after.get(file))
+        if lock.exists():
+            lock.rmdir()
+        assert home.setup("claude", *verb)[0] == 0
+        assert home.setup("claude", "--remove")[0] == 0
+        left = {name for name in home.files() if name not in before}
+        # A hidden file of the one that died goes when the same file is written next.
+        assert all(re.fullmatch(r"(.*/)?\..*\.homi", name) for name in left), left
+        assert home.files()["settings.json"] == before["settings.json"]
+        if not died:
+            return
     pytest.fail("it never came to an end")
 
 
