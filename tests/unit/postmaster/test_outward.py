@@ -119,7 +119,7 @@ def test_what_is_looked_at_for_long_overtakes_and_is_overtaken_by_nothing(
     for a name here does not wait."""
 
     async def scenario(bench: Bench) -> None:
-        long = "sg." if not known else "word " * AT_ONCE
+        long = "config.sg.example" if not known else "word " * AT_ONCE
         texts = [long, "two", SECRET, "three", long, "four"]
         tasks = [
             asyncio.ensure_future(bench.send(letter("gds@lab", text))) for text in texts
@@ -144,7 +144,9 @@ def test_nothing_leaves_unscanned_where_the_library_is_missing(
     monkeypatch.setattr(library, "_PLUGINS", "no_such_package")
 
     async def scenario(bench: Bench) -> None:
-        first = asyncio.ensure_future(bench.send(letter("gds@lab", "an sg. of it")))
+        first = asyncio.ensure_future(
+            bench.send(letter("gds@lab", "see config.sg.example"))
+        )
         second = asyncio.ensure_future(bench.send(letter("gds@lab", "hello")))
         error = (await first).error
         assert error is not None
