@@ -16,35 +16,28 @@ import msgspec
 from homi.address import Name
 from homi.clock import rfc3339
 from homi.envelope import MessageId
-from homi.errors import HomiError, NotReached, StorageFailed
+from homi.errors import HomiError, NotReached
 from homi.far import FarMissing
 from homi.ids import is_id
 from homi.links.answering import Asker, Reply
 from homi.links.exchange import Exchange
-from homi.links.frames import Res
+from homi.links.frames import End, Res
+from homi.links.losses import Losses
 from homi.store.base import Store
 from homi.store.mailbox import Item
 from homi.store.relayed import CHUNK, Letters, Sent
-from homi.store.state import StateFile
 
 log = logging.getLogger("homi.links")
 
 VERB = "missing"
-FILE = "recall.json"
 FIRST = 64  # the newest of a queue, asked about at each meeting
-HOLD = 2.0  # s that a queue waits for that answer
+HOLD = 10.0  # s that a queue waits for that answer
 WALK = 60.0  # s that it waits where something is lost
 RETRY = 0.25  # s until a look that came to a busy thread is tried again
 AT_ONCE = 8  # queues of one link that are asked about at once
 MOST = 50_000  # messages of one queue that are sent again at one meeting
 # What is finished may be removed over there after thirty days, by another clock.
 KEPT = 28 * 86_400.0  # s
-
-
-class Marks(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """The whole of recall.json."""
-
-    lost: dict[str, int] = {}  # by queue: the first seq that is being sent again
 
 
 class Looks(Protocol):
@@ -82,13 +75,11 @@ class Feeding(Protocol):
 class Recall:
     """Asks at each meeting, and answers."""
 
-    def __init__(self, store: Store, looks: Looks, file: StateFile[Marks]) -> None:
-        """Load the file."""
+    def __init__(self, store: Store, looks: Looks, losses: Losses) -> None:
+        """Nothing is asked before a meeting."""
         self.store = store
         self.looks = looks
-        self._file = file
-        found, self.findings = file.load()
-        self._lost = dict(found.lost) if found else {}
+        self.losses = losses
         self._meetings: dict[Exchange, _Meeting] = {}
 
     def met(self, exchange: Exchange, places: Iterable[Name], feed: Feeding) -> None:
@@ -114,28 +105,6 @@ class Recall:
         else:
             reply(FarMissing([]))
 
-    def lost(self, queue: Name) -> int | None:
-        """The first of that queue that was being sent again, and may not be through."""
-        return self._lost.get(queue)
-
-    def mark(self, queue: Name, seq: int) -> None:
-        """From that seq on some are being sent again: not forgotten in a crash."""
-        if self._lost.get(queue, seq + 1) > seq:
-            self._lost[queue] = seq
-            self._save()
-
-    def unmark(self, queue: Name) -> None:
-        """All is over there again."""
-        if self._lost.pop(queue, None) is not None:
-            self._save()
-
-    def _save(self) -> None:
-        try:
-            self._file.save(Marks(lost=self._lost))
-        except StorageFailed as error:
-            # The next meeting asks about the newest all the same.
-            log.warning("%s", error.text)
-
 
 class _Meeting:
     """The questions of one exchange."""
@@ -151,13 +120,14 @@ class _Meeting:
         self._todo = todo
         self._held: dict[Name, TimerHandle] = {}
         device = "" if exchange.peer is None else exchange.peer.device
+        self.asked: set[Name] = set()  # an answer of the other end is due
         self.by = frozenset({f"link {device}", f"bundle {device}"})
         self.device = device
 
     def begin(self) -> None:
         """Let no queue wait for ever; ask."""
         for place in self._todo:
-            self.wait(place, HOLD)
+            self.wait(place, WALK if self.recall.losses.marked(place) else HOLD)
         for _ in range(min(AT_ONCE, len(self._todo))):
             self._next()
 
@@ -172,10 +142,21 @@ class _Meeting:
         timer = self._held.get(place)
         if timer is not None:
             timer.cancel()
-        self._held[place] = self.loop.call_later(seconds, self.feed.release, place)
+        self._held[place] = self.loop.call_later(seconds, self._late, place)
+
+    def _late(self, place: Name) -> None:
+        """No answer.  A question that got lost is asked on a new connection, once;
+        an end that cannot answer gets its mail all the same."""
+        newest = self.recall.store.mailbox(place).last_seq
+        again = self.recall.losses.doubt(place, newest)
+        if place in self.asked and not again:
+            self.end()
+            self.exchange.close(End.SILENT, f"no answer about the queue {place}")
+        else:
+            self.feed.release(place)
 
     def done(self, place: Name) -> None:
-        """All is known of that queue."""
+        """All is known of that queue, or nothing will be."""
         self._held.pop(place).cancel()
         if not self.over:
             self.feed.release(place)
@@ -195,7 +176,7 @@ class _Inquiry:
         self._exchange = meeting.exchange
         self._clock = meeting.exchange.here.clock
         self._place = place
-        self._mark = meeting.recall.lost(place)
+        self._mark = meeting.recall.losses.first(place)
         self._below: int | None = None
         self._chunk = Sent([], more=False)
         self._lost = Sent([], more=False)
@@ -210,6 +191,7 @@ class _Inquiry:
 
     def _first(self, missing: set[str]) -> None:
         if missing:
+            self._meeting.wait(self._place, WALK)
             self._walk()
         else:
             self._end()
@@ -232,8 +214,7 @@ class _Inquiry:
     def _told(self, missing: set[str]) -> None:
         """Go on until one whole chunk is known there."""
         lost = [entry for entry in self._chunk.entries if entry.id in missing]
-        if lost:
-            self._meeting.wait(self._place, WALK)
+        self._meeting.wait(self._place, WALK)
         self._lost.entries.extend(lost)
         self._below = lowest = self._chunk.entries[-1].seq
         known = not lost and (self._mark is None or lowest <= self._mark)
@@ -244,8 +225,9 @@ class _Inquiry:
 
     def _gather(self) -> None:
         """Read what can be sent again."""
+        self._recall.losses.compared(self._place)
         if not self._lost.entries:
-            self._recall.unmark(self._place)
+            self._recall.losses.unmark(self._place)
             self._end()
             return
         self._recall.looks.letters(
@@ -260,7 +242,7 @@ class _Inquiry:
         if not isinstance(found, Letters) or self._meeting.over:
             self._not_now(found, self._gather)
             return
-        place, recall = self._place, self._recall
+        place, losses = self._place, self._recall.losses
         if found.items:
             log.warning(
                 "%s lost %d messages it had of %s, as if a backup were put back"
@@ -269,10 +251,10 @@ class _Inquiry:
                 len(found.items),
                 place,
             )
-            recall.mark(place, found.items[0].seq)
-            self._meeting.feed.again(place, found.items, lambda: recall.unmark(place))
+            losses.mark(place, found.items[0].seq)
+            self._meeting.feed.again(place, found.items, lambda: losses.unmark(place))
         else:
-            recall.unmark(place)
+            losses.unmark(place)
         self._end()
 
     def _not_now(
@@ -291,12 +273,14 @@ class _Inquiry:
         homi that does not know the question, has them all."""
 
         def answered(res: Res | None) -> None:
+            self._meeting.asked.discard(self._place)
             missing = _missing(res)
             if missing is None or self._meeting.over:
                 self._end()
             else:
                 told(missing)
 
+        self._meeting.asked.add(self._place)
         self._exchange.ask(VERB, {"ids": ids}, answered)
 
     def _end(self) -> None:

@@ -23,9 +23,10 @@ from homi.links.clerk import Clerk
 from homi.links.feed import Books
 from homi.links.inward import Bundles
 from homi.links.links import Engine, Links
+from homi.links.losses import FILE as LOST
+from homi.links.losses import Losses, Marks
 from homi.links.overdue import Overdue, Patience, Senders, Way
-from homi.links.recall import FILE as RECALL
-from homi.links.recall import Looks, Marks, Recall
+from homi.links.recall import Looks, Recall
 from homi.links.state import REASONS
 from homi.links.traffic import Junction
 from homi.store.base import Store
@@ -53,7 +54,7 @@ class Linkage(NamedTuple):
     @property
     def findings(self) -> list[Finding]:
         """What could not be read of it."""
-        return self.book.findings + self.recall.findings
+        return self.book.findings + self.recall.losses.findings
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Keep the links up, and look after what waits."""
@@ -99,8 +100,8 @@ def build(office: Office, disk: Disk, clock: Clock, looks: Looks) -> Linkage:
         random.random,
         lambda message: office.bounds.budget.told(message) if office.bounds else None,
     )
-    marks = StateFile(os.fspath(root / RECALL), disk, Marks)
-    recall = Recall(store, looks, marks)
+    losses = Losses(StateFile(os.fspath(root / LOST), disk, Marks))
+    recall = Recall(store, looks, losses)
     carriage = Carriage(book, books, office.postmaster, lambda: queued(store), recall)
     carriage.join(junction)
     office.postmaster.subscribe(carriage.hint)

@@ -14,6 +14,7 @@ import threading
 import uuid
 from collections import Counter
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Self
 
@@ -259,7 +260,8 @@ def _verify(here: Side, there: Side) -> int:
     place = {message: at for at, message in enumerate(stored)}
     for lane in here.lanes:
         kept = [place[one] for one in lane.ids if one in place]
-        assert kept == sorted(kept), f"{lane.to}: out of order"
+        late = [n for n, (one, next_) in enumerate(pairwise(kept)) if one > next_]
+        assert not late, f"{lane.to}: out of order behind {late} of {len(kept)}"
     returned = [
         line["msg"]["text"]
         for name in ("svc", *NAMES)

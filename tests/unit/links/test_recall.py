@@ -12,7 +12,8 @@ from homi.envelope import Kind, MessageId, Msg, Rung, Via
 from homi.errors import HomiError, NotReached, StorageFailed, Usage
 from homi.far import FarMissing
 from homi.links.answering import Asker, Reply
-from homi.links.recall import FIRST, HOLD, RETRY, VERB, Marks, Recall
+from homi.links.losses import Losses, Marks
+from homi.links.recall import FIRST, HOLD, RETRY, VERB, Recall
 from homi.store.disk import RealDisk
 from homi.store.index import Entry
 from homi.store.mailbox import Item
@@ -113,7 +114,7 @@ class World:
     def opened(self) -> Recall:
         """As a start of the daemon finds it."""
         file = StateFile(str(self.root / "recall.json"), RealDisk(), Marks)
-        return Recall(self.store, self.files, file)
+        return Recall(self.store, self.files, Losses(file))
 
     def meet(self) -> None:
         """Ask; mini answers by what it knows."""
@@ -176,16 +177,16 @@ def test_a_crash_while_they_go_again_forgets_none(tmp_path: Path) -> None:
     world.knows = lambda seq: seq not in (400, 850)
     world.meet()
     assert world.queues.lost == [850]  # a whole chunk is known: no copy has a hole
-    world.recall.mark(MINI, 400)
+    world.recall.losses.mark(MINI, 400)
     world.recall = world.opened()
     world.queues = Queues()
     world.knows = lambda seq: seq != 400
     world.meet()
     assert world.queues.lost == [400]
-    assert world.opened().lost(MINI) == 400
+    assert world.opened().losses.first(MINI) == 400
     assert world.queues.found is not None
     world.queues.found()
-    assert world.opened().lost(MINI) is None
+    assert world.opened().losses.first(MINI) is None
 
 
 def test_an_end_that_does_not_know_the_question_has_them_all(tmp_path: Path) -> None:
@@ -201,13 +202,33 @@ def test_an_end_that_does_not_know_the_question_has_them_all(tmp_path: Path) -> 
 
 
 def test_a_queue_does_not_wait_for_ever(tmp_path: Path) -> None:
-    """An end that is silent about it holds mail up for two seconds."""
-    world = World(tmp_path, 100)
-    world.recall.met(world.pair.laptop.exchange, [MINI], world.queues)
-    world.pair.loop.pass_time(HOLD - 0.1)
-    assert world.queues.released == []
-    world.pair.loop.pass_time(0.2)
+    """A question that got lost is asked on a new connection, before any newer mail; an
+    end that is silent about it holds mail up once more, and is asked about all of it
+    the next time, whatever newer mail it has then."""
+    world = World(tmp_path, 600)
+    for silent in (1, 2):
+        exchange = world.pair.laptop.exchange
+        world.recall.met(exchange, [MINI], world.queues)
+        world.pair.loop.pass_time(HOLD - 0.1)
+        assert world.queues.released == []
+        world.pair.loop.pass_time(0.2)
+        ends = [reason for reason, _ in world.pair.laptop.port.ends]
+        assert ends == (["silent"] if silent == 1 else [])
+        world.recall.ended(exchange)
+        world.pair = Pair()
     assert world.queues.released == [MINI]
+    world.queues = Queues()
+    world.files.count = 1_200
+    world.knows = lambda seq: seq <= 500 or seq > 600
+    for seq in range(601, 1_201):
+        world.store.mailbox(MINI).remember(seq, id_of(seq), Rung.RELAYED)
+    world.meet()
+    assert world.queues.lost == list(range(501, 601))
+    world.queues = Queues()
+    world.recall.losses.unmark(MINI)
+    world.questions.clear()
+    world.meet()
+    assert world.questions == [FIRST]
 
 
 def test_a_busy_thread_is_asked_again_a_broken_disk_is_not(tmp_path: Path) -> None:
