@@ -4,7 +4,7 @@ Owns admission; asks nothing and changes nothing: every fact is an argument.
 homi-protocol(7) lists the refusals.
 """
 
-from homi.address import is_name, show
+from homi.address import POSTMASTER, is_name, show
 from homi.config import QUEUE_BYTES, QUEUE_PENDING, QUOTA_BYTES, QUOTA_PENDING
 from homi.envelope import AGENT_KINDS, Kind, Msg, Via
 from homi.errors import BadMessage, HomiError, NotReached, StorageFailed
@@ -50,6 +50,10 @@ def link_refused(msg: Msg, device: str | None, *, ours: bool) -> HomiError | Non
         )
     if msg.kind not in AGENT_KINDS or msg.auto:
         return kind_refused(msg, "")
+    if msg.from_ == POSTMASTER:
+        # What looks like word from the system itself, and is about nothing.
+        text = f"a {msg.kind} from the postmaster of {device}: it writes notices only"
+        return BadMessage(text, reason="policy")
     return None
 
 

@@ -4,6 +4,7 @@ Owns the sections a person reads; a program gets every field by its name.
 """
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -16,13 +17,17 @@ from homi.cli.mail import Mail
 from homi.cli.measure import Measured, measure
 from homi.connection import Connection
 from homi.dial import Absent
-from homi.render import Cell, fields
+from homi.linked import LinkRow, LinkRows
+from homi.render import Cell, cell, fields
 from homi.reports import Listing, StatusReport
-from homi.requests import List, Status
+from homi.requests import Links, List, Status
 from homi.store import pickup
 from homi.store.index import Index
 
 Section = tuple[str, str]
+
+# What a person wants to know first of the links.
+URGENCY = ("device-key", "host-key", "auth", "version", "unreachable", "connecting")
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,6 +38,10 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     silent: list[str]  # those that did not answer: name or pid, and why
     index_bytes: int  # of the index's file
     index_behind: int  # bytes of the journals that it has yet to read
+    links: dict[str, int]  # how many are in which state
+    links_pending: int  # messages that wait for linked devices
+    links_oldest: str  # RFC 3339 of the oldest of them
+    links_worst: str  # the device whose link needs a person most, and why
 
 
 @click.command()
@@ -53,6 +62,7 @@ def status(home: str, /, *, no_probe: bool, as_json: bool) -> int:
             report = client.call(Status(i=1), StatusReport)
             took = (time.monotonic() - begun) * 1000
             listing = client.call(List(i=2), Listing)
+            rows = client.call(Links(i=3, probe=False), LinkRows).rows
     except Absent as error:
         _of_files(Mail(root), as_json=as_json)
         raise error
@@ -64,6 +74,10 @@ def status(home: str, /, *, no_probe: bool, as_json: bool) -> int:
         silent=list(_silent(listing, found)),
         index_bytes=index_bytes,
         index_behind=index_behind,
+        links=Counter(row.state for row in rows),
+        links_pending=sum(row.pending for row in rows),
+        links_oldest=min((row.oldest for row in rows if row.pending), default=""),
+        links_worst=_worst(rows),
     )
     known = {"running": True, **fields(report), **fields(seen)}
     if as_json:
@@ -104,6 +118,7 @@ def _sections(report: StatusReport, seen: Seen) -> Iterator[Section]:
     yield "accept", report.accept
     yield "mail", _mail(report)
     held = report.names - 2 - report.owned
+    yield "links", _links(seen)
     yield "names", f"{report.names - 2} claimed: {report.owned} live, {held} held"
     yield "sessions", _listed(report.sessions, report.statuses)
     asked = f"none of {seen.probed} sockets" if seen.probed else "no socket was asked"
@@ -129,6 +144,27 @@ def _mail(report: StatusReport) -> str:
     parts = _listed(report.pending, report.rungs).partition(": ")[2]
     oldest = f"the oldest {output.when(report.oldest)}, for {report.oldest_name}"
     return f"{text}: {parts}; {oldest}"
+
+
+def _links(seen: Seen) -> str:
+    """How many are up, what waits for other devices, and the one that is worst."""
+    up, total = seen.links.get("up", 0), sum(seen.links.values())
+    paused = seen.links.get("paused", 0)
+    parts = [f"{up} of {total} up" if total else "no device is linked"]
+    parts += [f"{paused} paused"] * bool(paused)
+    if seen.links_pending:
+        age = output.when(seen.links_oldest)
+        parts.append(f"{seen.links_pending} wait for other devices, the oldest {age}")
+    return "; ".join([*parts, *filter(None, [cell(seen.links_worst)])])
+
+
+def _worst(rows: list[LinkRow]) -> str:
+    """The link that needs a person most, in a line; empty where none does."""
+    down = [row for row in rows if row.state in URGENCY]
+    row = min(down, key=lambda one: URGENCY.index(one.state), default=None)
+    if row is None:
+        return ""
+    return f"{row.device} is {row.state}" + (f": {row.text}" if row.text else "")
 
 
 def _quota(report: StatusReport) -> str:
@@ -163,6 +199,7 @@ def _of_files(mail: Mail, *, as_json: bool) -> None:
         "names": len(mail.listed()),
         "pending": sum(n for n, _ in mail.waiting(mail.mailboxes()).values()),
         "spooled": len(pickup.scan(mail.root)),
+        "links_pending": sum(n for n, _ in mail.waiting(mail.queues()).values()),
         "index_bytes": index_bytes,
         "index_behind": index_behind,
         "findings": [output.finding(what) for what in findings],

@@ -177,6 +177,8 @@ class Links:
         where there is nothing to say to it."""
         here = self._here
         peering = self.book.get(given)
+        if here is not None and peering is not None and peering.via is not None:
+            raise NoSuchDevice(self._no_link(peering.device))
         if here is None or peering is None or not peering.key:
             raise NoSuchDevice(
                 f"{show(given)} is not paired with {self.book.device}",
@@ -197,7 +199,7 @@ class Links:
         """Give it to its link, which may have a better one."""
         link = self._links.get(peer.device)
         if link is None:
-            exchange.close(End.AUTH, f"{peer.device} is not paired with this device")
+            exchange.close(End.AUTH, self._no_link(peer.device))
             return
         if link.met(exchange):
             self._carries.add(exchange)
@@ -234,6 +236,16 @@ class Links:
             link.ended(exchange, reason, text)
 
     # ---- inside ----
+
+    def _no_link(self, device: Device) -> str:
+        """Why a device that proved its key has no link of its own here."""
+        peering, here = self.book.get(device), self.book.device
+        if peering is None or peering.via is None:
+            return f"{device} is not paired with {here}"
+        return (
+            f"{here} has {device} behind {peering.via}, not linked directly: there,"
+            f" homi link add {device} --via ''"
+        )
 
     def _booked(self, device: Device, peering: Peering | None) -> None:
         """What is kept of a device changed: its link begins anew."""

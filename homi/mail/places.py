@@ -21,7 +21,13 @@ from homi.address import (
     parse_address,
 )
 from homi.envelope import Msg, decode_msg
-from homi.errors import HomiError, NoSuchDevice, StorageFailed, not_linked
+from homi.errors import (
+    HomiError,
+    NoSuchDevice,
+    NoSuchName,
+    StorageFailed,
+    not_linked,
+)
 from homi.routing import Facts, Place, fronted_by, resolve
 from homi.store import pickup
 from homi.store.disk import RealDisk
@@ -147,7 +153,18 @@ class Places:
             return self._queue(Name(text.lower()))
         book = self.shown()
         left = {name for name in self.mailboxes() if name not in book.aliases}
-        found = self._resolve(text, {*self.listed(), *left}, book)
+        try:
+            found = self._resolve(text, {*self.listed(), *left}, book)
+        except NoSuchName as error:
+            if f"@{text.lower()}" not in {
+                *self.queues(),
+                *map(queue_of, self.devices()),
+            }:
+                raise
+            hint = (
+                f"{text.lower()} is a device: what waits for it is in @{text.lower()}"
+            )
+            raise NoSuchName(error.text, hint=hint) from error
         if not found.local:
             raise NoSuchDevice(
                 f"{found.to} is on another device, its mailbox is there",

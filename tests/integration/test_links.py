@@ -256,3 +256,18 @@ def test_a_jump_host_is_passed_with_the_device_key_alone(pair: Pair) -> None:
         assert between.pids(), row
         between.cut()
         pair.both_up()
+
+
+def test_a_device_that_is_behind_another_here_is_told_so(pair: Pair) -> None:
+    """It dials this one, and is paired: the truth is that its mail goes another way."""
+    hub = key_of(pair.laptop)[:-4] + "AAAA"
+    pair.let_in()
+    pair.mini.ok("link", "add", "hub", "--key", hub)
+    pair.mini.ok("link", "add", "laptop", "--key", key_of(pair.laptop), "--via", "hub")
+    mini = key_of(pair.mini)
+    pair.laptop.ok("link", "add", "mini", "--key", mini, "--host", "mini")
+    row = pair.is_(pair.laptop, "mini", "auth")
+    assert "mini has laptop behind hub, not linked directly" in row["text"]
+    pair.mini.ok("link", "add", "laptop", "--via", "")
+    pair.laptop.ok("link", "resume", "mini")
+    pair.both_up()

@@ -212,11 +212,16 @@ def test_a_device_may_send_back_only_what_is_about_mail_of_ours(kind: Kind) -> N
 
 def test_a_device_sends_as_an_agent_does_and_under_a_name() -> None:
     """Wakes, auto and odd senders are no other device's to make."""
-    assert gate.link_refused(msg(), "lab", ours=False) is None
+    for name in ("ada", "owner"):
+        fine = msgspec.structs.replace(msg(), from_=name)
+        assert gate.link_refused(fine, "lab", ours=False) is None
     for bad in (
         msg(Kind.WAKE),
         msg(auto=True),
         msgspec.structs.replace(msg(), from_="../ada"),
+        # What looks like word from the system, and is about nothing.
+        msgspec.structs.replace(msg(), from_="postmaster"),
+        msgspec.structs.replace(msg(Kind.REPLY), from_="postmaster"),
     ):
         refused = gate.link_refused(bad, "lab", ours=True)
         assert refused is not None
