@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from tests.bench import away, profiles, socketpair, twenty
+from tests.bench import away, bulk, profiles, socketpair, twenty
 from tests.bench.kit import Load
 from tests.bench.pair import NAME, Drain, Pair
 from tests.bench.report import Figure, Goal, progress, skipped
@@ -99,7 +99,7 @@ def measure(setup: Setup) -> list[Figure]:
         rounds.append(_round(setup))
     found = [_explained(setup, one) for one in _figures(rounds)]
     found += [*twenty.measure(setup), *away.measure(setup)]
-    return found + socketpair.measure(setup)
+    return found + bulk.measure(setup) + socketpair.measure(setup)
 
 
 def _round(setup: Setup) -> Round:

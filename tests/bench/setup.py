@@ -39,9 +39,10 @@ class Sizes(NamedTuple):
     drained: int = 20_000  # messages of an out queue that is emptied
     singles: int = 400  # one after the other
     away: int = 100_000  # queued for a device that is away
+    blob: int = 64 << 20  # bytes
 
 
-TINY = Sizes(20, 3, 4, 8, 1500, 300, 100, 200, 4, 2, 0.1, 400, 10, 600)
+TINY = Sizes(20, 3, 4, 8, 1500, 300, 100, 200, 4, 2, 0.1, 400, 10, 600, 1 << 20)
 
 
 class Setup(NamedTuple):
