@@ -21,6 +21,7 @@ from homi.address import Device
 from homi.clock import SystemClock
 from homi.dial import Dial
 from homi.doors.wire import BigLine, LineProtocol, Outbox
+from homi.errors import Usage
 from homi.links.exchange import Answered, Exchange
 from homi.links.frames import Mail, Names, Not, Refusal, Req, Rung
 from homi.links.greeting import Here, Peer
@@ -97,7 +98,8 @@ class Far:
 
     def acked(self, exchange: Exchange, upto: int, refused: list[Not]) -> None: ...
 
-    def asked(self, exchange: Exchange, req: Req, line: bytes) -> None: ...
+    def asked(self, exchange: Exchange, req: Req, _line: bytes) -> None:
+        exchange.reply(req.i, Usage("no question is known here"))
 
     def names(self, exchange: Exchange, names: Names) -> None: ...
 
