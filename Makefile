@@ -22,7 +22,7 @@ lint: $(STAMP)
 	$(VENV)/bin/lint-imports
 
 test: $(STAMP)
-	sh tests/setup.sh tools mandoc ssh sshd
+	sh tests/setup.sh tools mandoc ssh sshd tmux
 	$(PYTEST) -n 2 --dist worksteal -m "not soak and not clients"
 
 check: lint test demo

@@ -148,8 +148,7 @@ class Daemon:
             self._evidence,
             doubtful=store.mailboxes() if store.unclean else (),
         )
-        self._reach = Reach(self._evidence, clock)
-        self._ends.callback(self._reach.close)
+        self._reach = Reach(self._evidence, clock, names, sessions)
         self._courier = Courier(
             store,
             owners,
@@ -243,6 +242,7 @@ class Daemon:
         await self._peer.start()
         self._front.start()
         self._ends.push_async_callback(self._front.stop)
+        self._ends.callback(self._reach.start(loop))
         courier = loop.create_task(self._courier.run(), name="courier")
         courier.add_done_callback(self._courier_ended)
         self._ends.push_async_callback(self._stop_courier, courier)
@@ -339,6 +339,7 @@ class Daemon:
         for part in (
             self._door.repair,
             self._sessions.rescan,
+            self._reach.sweep,
             self._pickup.sweep,
             self._front.sweep,
             self._courier.sweep,

@@ -37,11 +37,21 @@ def runtime_dir() -> Path:
 def control_socket(root: Path) -> Path:
     """homi.sock in the root, or under a hash where the path is too long to bind;
     CannotCreate (73) with the figures where that is too long as well."""
-    inside = root / "homi.sock"
+    return _socket(root, "homi.sock", "")
+
+
+def seat_socket(root: Path) -> Path:
+    """The same for the tmux server of the seats: seats.sock."""
+    return _socket(root, "seats.sock", "-seats")
+
+
+def _socket(root: Path, name: str, suffix: str) -> Path:
+    """A socket of that name in the root, or in the runtime folder."""
+    inside = root / name
     if len(os.fsencode(inside)) <= SUN_PATH_MAX:
         return inside
     digest = hashlib.sha256(os.fsencode(root)).hexdigest()[:16]
-    hashed = runtime_dir() / f"{digest}.sock"
+    hashed = runtime_dir() / f"{digest}{suffix}.sock"
     length = len(os.fsencode(hashed))
     if length > SUN_PATH_MAX:
         raise CannotCreate(

@@ -5,24 +5,31 @@ so that nothing above its rights is ever built.  homi-protocol(7) is the page.
 """
 
 from enum import StrEnum
-from typing import ClassVar, Literal
+from typing import Literal
 
 import msgspec
 
 from homi.envelope import MessageId, Rung, Was
+from homi.linkorders import AddLink as AddLink
+from homi.linkorders import Bundle as Bundle
+from homi.linkorders import Carry as Carry
+from homi.linkorders import CheckLink as CheckLink
+from homi.linkorders import Far as Far
+from homi.linkorders import FarTrace as FarTrace
+from homi.linkorders import Link as Link
+from homi.linkorders import Links as Links
+from homi.linkorders import Move as Move
+from homi.linkorders import OrderLink as OrderLink
+from homi.request import EVERYONE as EVERYONE
+from homi.request import CallerClass as CallerClass
+from homi.request import Request as Request
+from homi.seatorders import SeatBind as SeatBind
+from homi.seatorders import SeatOrder as SeatOrder
+from homi.seatorders import SeatRespond as SeatRespond
+from homi.seatorders import SeatSend as SeatSend
+from homi.seatorders import SeatSpawn as SeatSpawn
 
 PROTOCOL = 1
-
-
-class CallerClass(StrEnum):
-    """What the peer credentials of a connection prove about who calls."""
-
-    SESSION = "session"  # it or an ancestor is a live agent session
-    PERSON = "person"  # a terminal, and no agent among its ancestors or variables
-    SERVICE = "service"  # neither
-
-
-EVERYONE = frozenset(CallerClass)
 
 
 Proof = Literal["ack", "read"]  # of an ack: said so, or its text was read
@@ -45,21 +52,6 @@ class Letter(msgspec.Struct, frozen=True, gc=False):
 
     name: str
     id: MessageId
-
-
-class Request(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    tag_field="verb",
-    gc=False,
-    omit_defaults=True,
-    forbid_unknown_fields=True,
-):
-    """A verb; i comes back in its answer, so that answers may overtake."""
-
-    callers: ClassVar[frozenset[CallerClass]] = EVERYONE
-    i: int = 0
 
 
 class Hello(Request, frozen=True, tag="hello"):
@@ -108,7 +100,7 @@ class Set(Request, frozen=True, tag="set"):
     """Let each key=value of pairs count for name, all or none; none: only show."""
 
     name: str
-    pairs: list[str] = []
+    pairs: list[str] = msgspec.field(default_factory=list)
 
 
 class Ack(Request, frozen=True, tag="ack"):
@@ -195,7 +187,7 @@ class Order(Request, frozen=True, tag="order"):
     """
 
     do: Deed
-    letters: list[Letter] = []
+    letters: list[Letter] = msgspec.field(default_factory=list)
     name: str | None = None
     to: str | None = None
 
@@ -240,91 +232,14 @@ class Prune(Request, frozen=True, tag="prune"):
     name: str | None = None
 
 
-class Link(Request, frozen=True, tag="link"):
-    """Let this connection carry an exchange with the device peer from now on."""
-
-    peer: str
-
-
-class Carry(Request, frozen=True, tag="carry"):
-    """What the token lets this process carry for the device peer, until it hangs up."""
-
-    peer: str
-    token: str
-
-
-class Move(Request, frozen=True, tag="blob"):
-    """Have a blob there, or here, that is on one of the two; answered when it is."""
-
-    callers = frozenset({CallerClass.PERSON, CallerClass.SERVICE})
-    do: Literal["put", "get"]
-    device: str
-    sha256: str
-
-
-class Links(Request, frozen=True, tag="links"):
-    """How the link to each device is, or to that one; measured where probe is set."""
-
-    device: str | None = None
-    probe: bool = True
-
-
-class AddLink(Request, frozen=True, tag="link-add"):
-    """Keep what is given of a device; None leaves what is known of it."""
-
-    callers = frozenset({CallerClass.PERSON, CallerClass.SERVICE})
-    device: str
-    key: str | None = None
-    host: str | None = None  # empty: it dials this device
-    via: str | None = None  # empty: over no other
-    home: str | None = None
-    exe: str | None = None
-    mirror: bool | None = None
-
-
-class OrderLink(Request, frozen=True, tag="link-order"):
-    """Remove a link, or let it rest, or let it work again."""
-
-    callers = frozenset({CallerClass.PERSON, CallerClass.SERVICE})
-    do: Literal["rm", "pause", "resume"]
-    device: str
-
-
-class CheckLink(Request, frozen=True, tag="link-check"):
-    """Have three probes kept durably over there and answered."""
-
-    device: str
-
-
-class Bundle(Request, frozen=True, tag="bundle"):
-    """Take in lines of a bundle that was checked: mail of device, and what it has of
-    ours.  key: the fingerprint of the key that signed it."""
-
-    callers = frozenset({CallerClass.PERSON, CallerClass.SERVICE})
-    device: str
-    key: str
-    lines: list[msgspec.Raw]
-
-
-class Far(Request, frozen=True, tag="far"):
-    """The names of another linked device, or of every one: asked of them now."""
-
-    device: str | None = None
-
-
-class FarTrace(Request, frozen=True, tag="far-trace"):
-    """What became of the message id on the device it was sent to."""
-
-    device: str
-    id: MessageId
-
-
 class Room(Request, frozen=True, tag="room"):
     """Make a room with members, change who is in it, or end it."""
 
     do: Literal["create", "join", "leave", "rm"]
     name: str
-    members: list[str] = []  # addresses; none: the caller's own name
+    members: list[str] = msgspec.field(
+        default_factory=list
+    )  # addresses; none: the caller's own name
     notify: bool = False  # of those that join: a notice in place of copies
 
 

@@ -32,6 +32,7 @@ MODULES = {
     "ls": "ls",
     "whois": "whois",
     "legs": "legs",
+    "seat": "seat",
     "pair": "pair",
     "unpair": "pair",
     "setup": "setup",

@@ -22,6 +22,7 @@ from homi.doors.queueing import Queueing
 from homi.doors.readmission import Readmission
 from homi.doors.rights import Rights
 from homi.doors.rooming import Rooming
+from homi.doors.seating import Seating
 from homi.doors.views import Views
 from homi.errors import Usage
 from homi.requests import Hello, Request
@@ -41,6 +42,7 @@ class Verbs:
         self._bundling = Bundling(lambda: office.bundles)
         self._abroad = Abroad(lambda: office.neighbours)
         self._carrying = Carrying(lambda: office.bulk)
+        self._seating = Seating(office, rights)
         self.doers: dict[type[Request], Doer] = {
             Hello: _again,
             **self._posting.doers(),
@@ -56,6 +58,7 @@ class Verbs:
             **self._bundling.doers(),
             **self._abroad.doers(),
             **self._carrying.doers(),
+            **self._seating.doers(),
             **Views(office, rights).doers(),
         }
 
@@ -68,6 +71,7 @@ class Verbs:
         self._bundling.abandon()
         self._abroad.abandon()
         self._carrying.abandon()
+        self._seating.abandon()
 
 
 def _again(_request: Request, _reply: Reply) -> None:

@@ -35,6 +35,7 @@ from homi.cli.shape import Shape
 from homi.cli.status import Seen
 from homi.legs.claude import ClaudeLeg
 from homi.legs.hook import HookLeg
+from homi.legs.seat import SeatLeg
 from homi.links import bundle, frames
 from homi.links.answering import Grant
 from homi.links.book import Peering
@@ -47,6 +48,9 @@ from homi.pairing.pair import Step
 from homi.peers.probe import Probe
 from homi.policy import Policy
 from homi.rooms.state import Member
+from homi.seated import Asked, SeatDone, SeatRow, SeatState
+from homi.seats.manners import Why
+from homi.seats.view import State as SeatWord
 from homi.setup.editor import State
 from homi.setup.installation import Row
 from homi.setup.record import Kept
@@ -61,6 +65,7 @@ OF_VERB = {
     "hook": "homi-hook.1",
     "setup": "homi-setup.1",
     "mcp": "homi-mcp.1",
+    "seat": "homi-seat.1",
     "link": "homi-link.1",
     "bundle": "homi-bundle.1",
     "room": "homi-room.1",
@@ -358,6 +363,19 @@ def test_each_field_told_of_other_devices_is_described() -> None:
     assert items(told, "Va") == set(FarWhois.__struct_fields__)
 
 
+def test_each_field_state_and_reason_of_a_seat_is_described() -> None:
+    """A program waits for one of these words."""
+    text = page("homi-seat.1")
+    told = section(text, "The fields of ls and state")
+    kinds = (SeatRow, Asked, SeatState)
+    fields = set().union(*(kind.__struct_fields__ for kind in kinds))
+    assert items(told, "Va") == fields
+    done = section(text, "The fields of what was done")
+    assert items(done, "Va") == set(SeatDone.__struct_fields__)
+    assert items(section(text, "STATES"), "Cm") >= {*SeatWord}
+    assert marked(section(text, "TYPING"), "Cm") >= {*Why}
+
+
 def test_each_question_is_described_with_its_grant() -> None:
     """What another device may ask is a closed list."""
     text = section(page("homi-protocol.7"), "Questions")
@@ -457,7 +475,7 @@ def test_each_setting_of_a_name_is_described_and_each_leg_exists() -> None:
     """The keys of `homi set`, and the legs that one of them may name."""
     text = section(page("homi-claim.1"), "DESCRIPTION")
     assert items(text, "Va") == {one.key for one in settings.show_all({}, (), "")}
-    assert (ClaudeLeg.name, HookLeg.name) == settings.LEGS
+    assert (ClaudeLeg.name, HookLeg.name, SeatLeg.name) == settings.LEGS
 
 
 def test_each_setting_is_described() -> None:

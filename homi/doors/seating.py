@@ -1,0 +1,273 @@
+"""The verbs about seats: who may, and the thread that does it.
+
+Owns the rights over a seat; what is typed, and when, is decided in homi.seats.
+homi-seat(1) says who may do what, homi-protocol(7) lists the verbs.
+"""
+
+import asyncio
+import logging
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from homi.address import parse_name, show
+from homi.claims import Body
+from homi.doors.answers import Answer, Doer, Reply
+from homi.doors.office import Office
+from homi.doors.rights import Rights
+from homi.errors import BadMessage, HomiError, NoInput, NotAllowed, Unavailable, Usage
+from homi.peers import process
+from homi.request import CallerClass, Request
+from homi.seated import SeatDone, SeatRow, row
+from homi.seatorders import SeatBind, SeatOrder, SeatRespond, SeatSend, SeatSpawn
+from homi.seats.manners import Why, held_back
+from homi.seats.menu import Menu
+from homi.seats.server import Opening, Seat, Server, client
+from homi.seats.states import CLAUDE, CODEX
+from homi.seats.typist import Typist
+from homi.seats.view import State
+
+log = logging.getLogger("homi.seats")
+
+CLIENTS = (CLAUDE, CODEX, "shell")
+SMALLEST, LARGEST = (20, 5), (1000, 500)  # columns and rows of a seat
+
+
+class Seating:
+    """The verbs about seats for one caller."""
+
+    def __init__(self, office: Office, rights: Rights) -> None:
+        """No tmux runs before the first seat."""
+        self._office = office
+        self._rights = rights
+        self._server = Server.of(Path(office.root))
+        self._typist = Typist(self._server)
+        self._gone = False
+
+    def doers(self) -> dict[type[Request], Doer]:
+        """The verbs done here."""
+        return {
+            SeatSpawn: self._beside(self._spawn),
+            SeatSend: self._beside(self._send),
+            SeatRespond: self._beside(self._respond),
+            SeatOrder: self._beside(self._order),
+            SeatBind: self._bind,
+        }
+
+    def abandon(self) -> None:
+        """Nobody waits for an answer any more."""
+        self._gone = True
+
+    def _beside(self, work: Callable[[Any], Answer]) -> Doer:
+        """work in a thread of its own: tmux and a screen take their time."""
+
+        def doer(request: Request, reply: Reply) -> None:
+            def told(future: asyncio.Future[Answer]) -> None:
+                error = future.exception()
+                if error is not None and not isinstance(error, HomiError):
+                    raise error
+                if not self._gone:
+                    reply(request.i, future.result() if error is None else error)
+
+            loop = asyncio.get_running_loop()
+            loop.run_in_executor(None, work, request).add_done_callback(told)
+
+        return doer
+
+    def _spawn(self, request: SeatSpawn) -> SeatRow:
+        """Open it; nothing is opened where anything of it cannot be."""
+        name = parse_name(request.name)
+        seats = self._server.seats()
+        path = request.path or os.environ.get("PATH", os.defpath)
+        argv = [_program(request.argv, path, request.cwd), *request.argv[1:]]
+        for given, least, most in zip(
+            (request.columns, request.rows), SMALLEST, LARGEST, strict=True
+        ):
+            if not least <= given <= most:
+                raise Usage(f"a size of {given} is not from {least} to {most}")
+        if request.client and request.client not in CLIENTS:
+            raise Usage(
+                f"no rules for a client {show(request.client)}",
+                hint=f"one of {', '.join(CLIENTS)}",
+            )
+        word = os.path.basename(argv[0])
+        opening = Opening(
+            name=name,
+            argv=argv,
+            cwd=_folder(request.cwd),
+            client=request.client or (word if word in CLIENTS else ""),
+            columns=request.columns,
+            rows=request.rows,
+            by=[self._who(), *self._above(seats)],
+        )
+        seat = self._server.spawn(opening, _environment(path))
+        log.info("seat %s %s by=%s status=open", seat.name, seat.ref, self._who())
+        return row(self._server.look(seat), [])
+
+    def _send(self, request: SeatSend) -> SeatDone:
+        """Type it, if nobody else is at it."""
+        seat = self._own(request.seat)
+        sent = self._typist.send(seat, request.text)
+        log.info("seat %s by=%s status=sent", seat.name, self._who())
+        return SeatDone(seat=seat.name, did="sent", state=sent.state, gone=sent.gone)
+
+    def _respond(self, request: SeatRespond) -> SeatDone:
+        """Answer for this once what is asked, if that is an answer at all."""
+        seat = self._own(request.seat)
+        if self._inside(seat):
+            raise NotAllowed("a session does not answer its own dialogs")
+        look = self._server.look(seat)
+        menu = look.view.menu
+        if look.view.state is not State.APPROVAL or menu is None:
+            raise NoInput(
+                f"seat {seat.name} asks nothing, it is {look.view.state}",
+                hint=f"homi seat state {seat.name}",
+            )
+        if look.seat.pane.copy_mode:
+            raise held_back(seat.name, Why.COPY_MODE)
+        index = chosen(menu, request.option)
+        state = self._typist.respond(seat, index, menu)
+        option = menu.options[index]
+        log.info("seat %s by=%s status=answered", seat.name, self._who())
+        return SeatDone(seat=seat.name, did="answered", state=state, option=option)
+
+    def _order(self, request: SeatOrder) -> SeatDone:
+        """Interrupt or kill."""
+        seat = self._own(request.seat)
+        if request.do == "kill":
+            self._server.kill(seat)
+            log.info("seat %s by=%s status=killed", seat.name, self._who())
+            return SeatDone(seat=seat.name, did="killed")
+        before, after = self._typist.interrupt(seat)
+        log.info("seat %s by=%s status=interrupted", seat.name, self._who())
+        return SeatDone(seat=seat.name, did="interrupted", before=before, state=after)
+
+    def _bind(self, request: SeatBind, reply: Reply) -> None:
+        """Answered when it is on disk."""
+        if request.seat is None:
+            body = self._office.names.require(request.name).body
+            if body is None or body.client != "seat":
+                raise NoInput(f"{request.name} is bound to no seat")
+            claim = self._office.names.embody(request.name, None)
+            done = SeatDone(seat=body.id, did="unbound", name=claim.name)
+            reply(request.i, done)
+            return
+        seat = self._server.find(request.seat)
+        if client(seat) not in (CLAUDE, CODEX):
+            raise Usage(
+                f"seat {seat.name} runs {seat.pane.command}: mail is typed into"
+                " Claude Code and Codex only",
+                hint="homi seat spawn --client says what draws a screen",
+            )
+        body = Body(
+            client="seat",
+            id=seat.ref,
+            home=seat.socket,
+            cwd=seat.pane.cwd,
+            options={"seat": seat.name},
+        )
+        claim = self._office.names.embody(request.name, body)
+        reply(request.i, SeatDone(seat=seat.name, did="bound", name=claim.name))
+
+    def _own(self, given: str) -> Seat:
+        """The seat meant, if this caller may change anything there; 66, 77."""
+        seat = self._server.find(given)
+        person = self._rights.caller.caller is CallerClass.PERSON
+        if not person and self._who() not in seat.by:
+            raise NotAllowed(
+                f"seat {seat.name} was opened by {seat.by[0] if seat.by else 'nobody'}",
+                hint="a person may, and who spawned it",
+            )
+        return seat
+
+    def _who(self) -> str:
+        """The caller, as a seat keeps it."""
+        caller = self._rights.caller
+        if caller.caller is not CallerClass.SESSION:
+            return caller.caller
+        session = caller.session
+        return caller.name or (session.session_id if session else "") or "session"
+
+    def _above(self, seats: list[Seat]) -> list[str]:
+        """Who spawned the seat that the caller itself runs in, and so on."""
+        found = next((seat for seat in seats if self._inside(seat)), None)
+        return [] if found is None else found.by
+
+    def _inside(self, seat: Seat) -> bool:
+        """Whether the caller runs in that seat."""
+        pane = seat.pane
+        above = process.ancestors(self._rights.caller.pid)
+        return pane.pid in above and process.alive(pane.pid, pane.start)
+
+
+def chosen(menu: Menu, given: str) -> int:
+    """The option that is meant, from 0.
+
+    BadMessage (65) for a menu that was not read in full; Usage (64) where none or
+    several are meant; NotAllowed (77) for one that holds for longer than this once.
+    """
+    if not menu.complete:
+        raise BadMessage(
+            "that dialog was not read in full, or wants more than one choice",
+            hint="a person answers it in its terminal",
+        )
+    index = _index(menu, given)
+    if menu.lasting(index):
+        raise NotAllowed(
+            f"{menu.options[index]!r} may hold for more than this once",
+            hint="a person chooses that in the terminal itself",
+        )
+    return index
+
+
+def _index(menu: Menu, given: str) -> int:
+    """The option of that number, or that begins so."""
+    count = len(menu.options)
+    if given.isascii() and given.isdecimal():
+        if not 1 <= int(given[:6]) <= count:
+            raise Usage(f"no option {given[:6]}: there are {count}")
+        return int(given) - 1
+    wanted = " ".join(given.split()).lower()
+    options = [option.lower() for option in menu.options]
+    same = [n for n, option in enumerate(options) if option == wanted]
+    found = same or [
+        n for n, option in enumerate(options) if wanted and option.startswith(wanted)
+    ]
+    if len(found) != 1:
+        what = "begins more than one option" if found else "is no option"
+        raise Usage(f"{show(given)} {what}", hint="by its number, homi seat state")
+    return found[0]
+
+
+def _program(argv: list[str], path: str, cwd: str) -> str:
+    """The program as a path; 64 for none, 69 with the PATH it was looked for in."""
+    if not argv or not argv[0]:
+        raise Usage("a seat needs a program", hint="homi seat spawn NAME -- ARGV...")
+    if any("\0" in word for word in argv):
+        raise Usage("an argument holds a NUL")
+    word = argv[0]
+    found = shutil.which(os.path.join(cwd, word) if "/" in word else word, path=path)
+    if found is None:
+        raise Unavailable(
+            f"no program {show(word)} in PATH ({path})", hint="give its whole path"
+        )
+    return found
+
+
+def _folder(cwd: str) -> str:
+    """The folder, if it is there: without one tmux takes another, and says nothing."""
+    if not os.path.isabs(cwd) or not os.path.isdir(cwd):
+        raise NoInput(f"no folder {show(cwd)}")
+    return cwd
+
+
+def _environment(path: str) -> dict[str, str]:
+    """What a seat inherits: the daemon's, without what an agent left in it."""
+    marks = tuple(mark.decode() for mark in process.AGENT_VARIABLES)
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not f"{name}=".startswith(marks)
+    } | {"PATH": path}

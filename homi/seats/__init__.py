@@ -1,0 +1,1 @@
+"""Terminal panes that homi drives.  homi-seat(1)."""
