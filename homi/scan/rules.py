@@ -44,9 +44,15 @@ def _rule(
 
 
 SHORTEST = 15  # characters of the shortest token
-# A body after the header: a program that merely names the header has none.
+# A body after the header: a program that merely names the header has none.  Nothing of
+# it is tried in two ways: a text made for that would take minutes.
+_BETWEEN = r"(?:\\[rn]|[\s>|\"'+,])"
+_FIELD = r"[A-Z][A-Za-z-]{2,20}: "
+_BASE64 = r"[A-Za-z0-9+/=]{16}"
 _BODY = (
-    r"(?:\\[rn]|[\s>|\"'+,]){1,40}(?:[A-Z][A-Za-z-]{2,20}: [^\n]{0,200}\s{1,4}){0,4}"
+    rf"{_BETWEEN}{{1,40}}+"
+    rf"(?:{_FIELD}(?>[^\n]{{0,200}}?{_BETWEEN}{{1,8}}+(?={_FIELD}|{_BASE64}))){{0,4}}+"
+    rf"{_BASE64}"
 )
 # Without a digit only where it ends there: capitals alone may be a heading.
 _AWS_ID = (
@@ -66,9 +72,7 @@ TOKENS = (
     _rule(
         "private-key",
         "private",
-        r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
-        + _BODY
-        + r"[A-Za-z0-9+/=]{16}",
+        r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----" + _BODY,
         beside=True,
     ),
     _rule("private-key", "b3blbnnzac1rzxkt", r"b3BlbnNzaC1rZXktdjE[A-Za-z0-9+/=]{16}"),

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path as File
 
 from homi.errors import NotReached
-from homi.setup import program
+from homi.setup import place, program
 from homi.setup.editor import Edited, State
 from homi.setup.jsonc import Document, Path, Unsafe, Value
 from homi.setup.record import Kept
@@ -30,8 +30,6 @@ ALLOW = ("permissions", "allow")
 SERVERS = "mcpServers"
 NAME = "homi"
 EMPTY = "{}\n"
-LOCK_PATIENCE = 5.0  # s; a client holds its lock for some ms
-_LOCK_PAUSE = 0.05
 
 
 def folder() -> File:
@@ -175,7 +173,7 @@ class Servers:
         """Hold the client's own lock: every session writes this file.  NotReached (75)
         where one does not let go of it."""
         lock = target.with_name(target.name + ".lock")
-        until = time.monotonic() + LOCK_PATIENCE
+        until = time.monotonic() + place.PATIENCE
         while True:
             try:
                 lock.mkdir()
@@ -186,7 +184,7 @@ class Servers:
                         f"a session writes {target}: {lock} is there",
                         hint=f"try it again; if no session runs: rmdir {lock}",
                     ) from None
-            time.sleep(_LOCK_PAUSE)
+            time.sleep(place.PAUSE)
         try:
             yield
         finally:

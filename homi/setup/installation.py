@@ -10,7 +10,7 @@ import errno
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -77,13 +77,20 @@ class Installation:
         """Each part when it is done; dry: nothing is changed, and the rows have what
         would be.  CannotCreate (73), StorageFailed (74), NotReached (75) end it: what
         was done before stays, and the same call goes on."""
-        for editor in self._editors:
-            with place.told(self._config):
+        with place.told(self._config), nullcontext() if dry else self._alone():
+            for editor in self._editors:
                 try:
                     rows = self._file(editor, remove=remove, dry=dry)
                 except Unsafe as error:
                     rows = self._refused(editor, error, remove=remove)
-            yield from rows
+                yield from rows
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Nobody else writes the record, as it is from now on."""
+        with place.alone(self._config):
+            self._record = record.load(self._config)
+            yield
 
     def _refused(self, editor: Editor, why: Unsafe, *, remove: bool) -> list[Row]:
         """The rows of a file that cannot be edited; where it does not even name homi,

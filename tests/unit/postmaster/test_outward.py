@@ -12,7 +12,7 @@ from homi.address import Device, Name, parse_address
 from homi.envelope import Msg, Reason, Rung, Via, encode
 from homi.outward import AT_ONCE
 from homi.postmaster import Result, Stamp, Submission
-from homi.scan import library
+from homi.scan import library, scanner
 from homi.store.mailbox import Mailbox
 from homi.store.places import queue_of
 from homi.submission import Permit
@@ -152,6 +152,57 @@ def test_nothing_leaves_unscanned_where_the_library_is_missing(
         assert error is not None
         assert (error.code, "detect-secrets" in error.text) == ("unavailable", True)
         assert (await second).kept
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("long", [False, True])
+def test_what_turns_out_to_need_a_library_that_is_missing_keeps_nobody_waiting(
+    run: Callable[..., None], monkeypatch: pytest.MonkeyPatch, *, long: bool
+) -> None:
+    """A token that begins on one line and ends on the next is not seen beforehand."""
+    monkeypatch.setattr(library, "_PLUGINS", "no_such_package")
+    text = "SG\n.aaaaaaaaaaaaaaaa\n" + ("word " * AT_ONCE if long else "")
+
+    async def scenario(bench: Bench) -> None:
+        first = asyncio.ensure_future(bench.send(letter("gds@lab", text)))
+        second = asyncio.ensure_future(bench.send(letter("gds@lab", "hello " * AT_ONCE)))
+        async with asyncio.timeout(20):
+            error = (await first).error
+            assert error is not None
+            assert error.code == "unavailable"
+            assert (await second).kept
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("loading", [False, True])
+def test_a_bug_that_one_message_meets_refuses_that_one_alone(
+    run: Callable[..., None], monkeypatch: pytest.MonkeyPatch, *, loading: bool
+) -> None:
+    """It is told where bugs are told; the control behind it leaves."""
+    told: list[object] = []
+
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError
+
+    text = "an " + "sg." * 8 if loading else "poison " * AT_ONCE
+
+    async def scenario(bench: Bench) -> None:
+        asyncio.get_running_loop().set_exception_handler(
+            lambda _, what: told.append(what["exception"])
+        )
+        with monkeypatch.context() as patched:
+            where = (library, "load") if loading else (scanner, "windows")
+            patched.setattr(*where, broken)
+            first = asyncio.ensure_future(bench.send(letter("gds@lab", text)))
+            async with asyncio.timeout(20):
+                error = (await first).error
+        assert error is not None
+        assert "the scan for secrets failed" in error.text
+        assert [type(one) for one in told] == [ZeroDivisionError]
+        async with asyncio.timeout(20):
+            assert (await bench.send(letter("gds@lab", "hello " * AT_ONCE))).kept
 
     run(scenario)
 

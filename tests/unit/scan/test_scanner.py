@@ -42,6 +42,10 @@ SECRETS = {
     "a basic header": "-H 'Authorization: Basic dXNlcjpodW50ZXIyMg=='",
     "a private key": f"{PEM}\n{OPENSSH}",
     "a private key in a string": f"{PEM}\\n{OPENSSH}",
+    "a private key with fields": f"{PEM}\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES,0F\n\n"
+    + DRAWN,
+    "a private key with fields, in a string": f"{PEM}\\nComment: me\\n\\n{DRAWN}",
+    "a private key with fields, quoted": f"> {PEM}\n> Version: 2\n>\n> {DRAWN}",
     "the body of a private key": OPENSSH,
     "age": "AGE-SECRET-" + "KEY-1QQQSYYVVFF3RHHXW6WRR4AAA2BB",
     "hugging face": "hf_" + DRAWN,
@@ -209,9 +213,25 @@ def test_every_rule_of_the_library_has_a_pattern() -> None:
     assert names == {module.replace("_", "-") for module, _ in library.MODULES}
 
 
-@pytest.mark.parametrize(
-    "piece", ["eyJ", "password=", "password: ", "sk-", "://a:", "--", "xox", "ibm_key"]
-)
+HOSTILE = {
+    one: one
+    for one in [
+        "eyJ",
+        "password=",
+        "password: ",
+        "sk-",
+        "://a:",
+        "--",
+        "xox",
+        "ibm_key",
+    ]
+} | {
+    "fields in front of no private key": f"{PEM} {'Abc:    ' * 100}{'x' * 15} ",
+    "lines of such fields": f"{PEM}\n{'Abc: Abc: Abc: !' * 8}{'x' * 15}\n",
+}
+
+
+@pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE.keys())
 def test_a_hostile_text_is_read_in_steps(piece: str) -> None:
     """However often a beginning is repeated, each step ends, and all of them do."""
     head = letter((piece * 4 * BLOCK)[: 4 * BLOCK])

@@ -185,7 +185,7 @@ def test_a_session_that_writes_its_state_is_waited_for(
     """By its own lock; one that does not end is told, and its lock stays."""
     lock = home.config / ".claude.json.lock"
     lock.mkdir()
-    monkeypatch.setattr("homi.setup.claude.LOCK_PATIENCE", 0.0)
+    monkeypatch.setattr("homi.setup.place.PATIENCE", 0.0)
     status, out, err = home.setup("claude")
     assert status == 75
     assert f"a session writes {home.config / '.claude.json'}" in err

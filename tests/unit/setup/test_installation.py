@@ -14,6 +14,7 @@ from homi import __version__
 from homi.cli.fast import guarded
 from homi.cli.main import MODULES
 from homi.setup import claude, guide
+from homi.setup.installation import Installation
 from tests.unit.setup.kit import Home
 
 GIVEN = '{\n  "model": "opus"\n}\n'
@@ -116,10 +117,17 @@ def test_a_client_that_never_ran_is_told(home: Home) -> None:
     assert (status, out) == (78, "")
     assert "codex has not run here" in err
     home.config.write_text("")
-    assert home.setup("codex")[0] == 78
+    status, _, err = home.setup("codex")
+    assert (status, "is no folder" in err) == (78, True)
     home.config.unlink()
     home.config.symlink_to(home.path / "nowhere")
     assert home.setup("codex")[0] == 73
+
+
+def test_the_folder_of_a_user_nobody_is_is_told(home: Home) -> None:
+    """As a folder that is not there."""
+    status, _, err = home.setup("codex", "--config-dir", "~no_such_user/x")
+    assert (status, "codex has not run here" in err) == (78, True)
 
 
 def test_a_folder_in_the_place_of_a_file_is_told(home: Home) -> None:
@@ -152,6 +160,44 @@ def test_a_change_of_somebody_else_is_not_lost(
     assert home.states("claude") == {"added"}
     home.setup("claude", "--remove")
     assert json.loads(settings.read_text()) == {"model": "haiku"}
+
+
+@pytest.mark.parametrize("client", ["claude", "codex"])
+def test_two_at_once_do_not_write_each_other_s_files(
+    home: Home, settings: Path, monkeypatch: pytest.MonkeyPatch, client: str
+) -> None:
+    """The second is told so, and what was before can still be had exactly; once the
+    first is done there is nothing left to do."""
+    before = home.files()
+    monkeypatch.setattr("homi.setup.place.PATIENCE", 0.0)
+    first = Installation(client, str(home.config), [str(home.homi)])
+    rows = first.change(remove=False, dry=False)
+    next(rows)
+    for more in ((), ("--remove",)):
+        status, out, err = home.setup(client, *more)
+        assert (status, out) == (75, "")
+        assert "another homi setup is at work" in err
+    assert home.setup(client, "--dry-run")[0] == 0
+    list(rows)
+    assert home.states(client) == {"already"}
+    assert home.states(client, "--remove") == {"removed"}
+    assert home.files() == before
+
+
+def test_what_is_read_before_another_is_done_is_read_anew(
+    home: Home, settings: Path
+) -> None:
+    """One that waited for the other forgets nothing that it recorded."""
+    before = home.files()
+    late = Installation("claude", str(home.config), [str(home.homi)])
+    home.setup("claude")
+    settings.write_text(settings.read_text().replace("hook stop", "hook other"))
+    list(late.change(remove=False, dry=False))
+    record = json.loads((home.config / "homi-setup.json").read_text())
+    assert set(record["files"]) == {"settings.json", ".claude.json", guide.Guide.name}
+    home.setup("claude", "--remove")
+    assert ".claude.json" not in home.files()
+    assert before.keys() <= home.files().keys()
 
 
 def failing(call: Callable[..., object], at: int) -> Callable[..., object]:
