@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import partial
 
 from homi.envelope import Kind, MessageId, Msg, Reason, Via
-from homi.errors import BadMessage, HomiError
+from homi.errors import BadMessage, HomiError, Unavailable
 from homi.scan.scanner import Finding, Scanner, Steps
 from homi.submission import Submission
 
@@ -60,7 +60,7 @@ class Outward:
         """Call told once, now or later, but never before that of an earlier one."""
         small = len(msg) <= AT_ONCE and not self._waiting
         if small and not self._scanner.needs(msg):
-            told(refusal(self._scanner.findings(head, msg)))
+            told(self._judge(head, msg))
             return
         self._waiting.append((head, msg, told))
         if len(self._waiting) == 1:
@@ -70,6 +70,13 @@ class Outward:
         """Why words cannot be kept as the reason of a person."""
         found = self._scanner.text(words, "the reason for --allow-secret")
         return refusal(found)
+
+    def _judge(self, head: Msg, msg: bytes) -> HomiError | None:
+        """Why a message may not leave, told at once."""
+        try:
+            return refusal(self._scanner.findings(head, msg))
+        except HomiError as error:  # it could not be looked at
+            return error
 
     def _judged(self, sub: Submission, found: HomiError | None) -> None:
         """It may leave, or a person lets it; else its sender hears where to look."""
@@ -104,6 +111,7 @@ class Outward:
             log.error("%s", error.text)
             self._end(error)
         elif error is not None:
+            self._end(failed())
             raise error
         else:
             self._begin()
@@ -112,11 +120,20 @@ class Outward:
         """One piece of the first; others have their turn between two."""
         if self._steps is None:
             return
+        # A bug that one message meets must not keep all that wait behind it.
+        judged: HomiError | None = failed()
+        ended = True
         try:
             next(self._steps)
+            ended = False
         except StopIteration as end:
-            self._end(refusal(end.value))
-        else:
+            judged = refusal(end.value)
+        except HomiError as error:
+            judged = error
+        finally:
+            if ended:
+                self._end(judged)
+        if not ended:
             asyncio.get_running_loop().call_soon(self._step)
 
     def _end(self, error: HomiError | None) -> None:
@@ -129,6 +146,14 @@ class Outward:
             self._waiting.popleft()
             if self._waiting:
                 asyncio.get_running_loop().call_soon(self._begin)
+
+
+def failed() -> HomiError:
+    """What a sender is told of a message that nobody could look at."""
+    return Unavailable(
+        "the scan for secrets failed, so it may not leave this device",
+        hint="the log of the daemon says why",
+    )
 
 
 def refusal(found: tuple[Finding, ...]) -> HomiError | None:

@@ -166,7 +166,9 @@ def test_what_turns_out_to_need_a_library_that_is_missing_keeps_nobody_waiting(
 
     async def scenario(bench: Bench) -> None:
         first = asyncio.ensure_future(bench.send(letter("gds@lab", text)))
-        second = asyncio.ensure_future(bench.send(letter("gds@lab", "hello " * AT_ONCE)))
+        second = asyncio.ensure_future(
+            bench.send(letter("gds@lab", "hello " * AT_ONCE))
+        )
         async with asyncio.timeout(20):
             error = (await first).error
             assert error is not None
