@@ -263,6 +263,37 @@ def test_a_member_on_another_device_has_its_copy_in_the_queue_for_that(
     run(scenario)
 
 
+def test_a_secret_goes_to_nobody_elsewhere_and_its_writer_is_told_once(
+    run: Run,
+) -> None:
+    """The members here have it; also where it is tried again after a restart.  The
+    control is what holds none."""
+
+    async def scenario(company: Company) -> None:
+        company.join("eve@lab")
+        fill(company)  # so that the message stays open
+        secret = "DB_PASS" + "WORD=hunter2hunter2"
+        await company.post(secret)
+        company.fanout.stop()
+        company.fanout = company.again()
+        await settled()
+        empty(company)
+        await settled()
+        lab = company.store.mailbox(queue_of(Device("lab")))
+        assert not lab.pending
+        assert company.texts("bob") == company.texts("cyd") == [secret]
+        assert company.finished()
+        assert ("eve@lab", "refused", "scan") in company.lines()
+        (told,) = company.texts("ada")
+        assert "to the room team did not get to eve@lab" in told
+        assert "hunter2" not in told
+        assert not company.refused.exists()  # its copy set nothing aside
+        await company.post("plain")
+        assert len(lab.pending) == 1
+
+    run(scenario)
+
+
 def test_a_room_takes_no_question_and_nothing_from_a_room(run: Run) -> None:
     """A question needs one who answers; a room in a room could go in circles."""
 
