@@ -213,19 +213,8 @@ def test_every_rule_of_the_library_has_a_pattern() -> None:
     assert names == {module.replace("_", "-") for module, _ in library.MODULES}
 
 
-HOSTILE = {
-    one: one
-    for one in [
-        "eyJ",
-        "password=",
-        "password: ",
-        "sk-",
-        "://a:",
-        "--",
-        "xox",
-        "ibm_key",
-    ]
-} | {
+PIECES = ("eyJ", "password=", "password: ", "sk-", "://a:", "--", "xox", "ibm_key")
+HOSTILE = {one: one for one in PIECES} | {
     "fields in front of no private key": f"{PEM} {'Abc:    ' * 100}{'x' * 15} ",
     "lines of such fields": f"{PEM}\n{'Abc: Abc: Abc: !' * 8}{'x' * 15}\n",
 }
