@@ -59,6 +59,7 @@ class SeatDone(msgspec.Struct, frozen=True, omit_defaults=True):
     before: str = ""  # its state
     state: str = ""  # a moment later
     gone: bool = False  # of what was sent: the line is empty again
+    draft: bool = False  # of an interruption: text stands in the line afterwards
     option: str = ""  # of an answer: what was chosen
     name: str = ""  # of a binding
 

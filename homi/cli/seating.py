@@ -127,7 +127,8 @@ def interrupt(home: str, /, seat: str, *, as_json: bool) -> None:
     if as_json:
         output.json_line(done)
     else:
-        output.line(f"{done.seat} was {done.before}, is {done.state}")
+        draft = ", with a draft" if done.draft else ""
+        output.line(f"{done.seat} was {done.before}, is {done.state}{draft}")
 
 
 @click.command()

@@ -142,7 +142,13 @@ class Seating:
             return SeatDone(seat=seat.name, did="killed")
         before, after = self._typist.interrupt(seat)
         log.info("seat %s by=%s status=interrupted", seat.name, self._who())
-        return SeatDone(seat=seat.name, did="interrupted", before=before, state=after)
+        return SeatDone(
+            seat=seat.name,
+            did="interrupted",
+            before=before.state,
+            state=after.state,
+            draft=after.draft,
+        )
 
     def _bind(self, request: SeatBind, reply: Reply) -> None:
         """Answered when it is on disk."""

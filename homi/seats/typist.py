@@ -14,7 +14,7 @@ from homi.seats.manners import HeldBack, Why, against, held_back, typeable
 from homi.seats.menu import Menu
 from homi.seats.server import Look, Seat, Server, client
 from homi.seats.states import CLAUDE, CODEX
-from homi.seats.view import State
+from homi.seats.view import State, View
 
 SHOWS = 4.0  # s a client may take to draw what was pasted, and what Enter did
 STEP = 0.05  # s between two looks
@@ -92,8 +92,8 @@ class Typist:
         look = self._server.look(seat)
         return held_back(seat.name, against(look, time.time()) or Why.UNKNOWN)
 
-    def interrupt(self, seat: Seat) -> tuple[State, State]:
-        """Press Escape once; the state before and after.  HeldBack (75) where that
+    def interrupt(self, seat: Seat) -> tuple[View, View]:
+        """Press Escape once; the seat before and after.  HeldBack (75) where that
         key would be for somebody else than a turn."""
         before = self._server.look(seat)
         refused = {
@@ -109,7 +109,7 @@ class Typist:
         with self._server.hands():
             self._press(seat, "Escape")
             after = self._settled(seat, before)
-        return before.view.state, after.view.state
+        return before.view, after.view
 
     def _settled(self, seat: Seat, before: Look) -> Look:
         """The seat once it shows another state than before, or after a while."""

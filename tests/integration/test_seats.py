@@ -130,7 +130,8 @@ def test_a_busy_seat_is_interrupted_by_escape_and_the_effect_is_told(
 ) -> None:
     assert typist.send(ada.seat, "work").state == State.BUSY
     assert held(typist, ada) == Why.BUSY
-    assert typist.interrupt(ada.seat) == (State.BUSY, State.IDLE)
+    before, after = typist.interrupt(ada.seat)
+    assert (before.state, after.state) == (State.BUSY, State.IDLE)
     assert ada.got("key")[-1] == "escape"
 
 
