@@ -7,7 +7,6 @@ homi-seat(1) says who may do what, homi-protocol(7) lists the verbs.
 import asyncio
 import logging
 import os
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,11 +16,12 @@ from homi.claims import Body
 from homi.doors.answers import Answer, Doer, Reply
 from homi.doors.office import Office
 from homi.doors.rights import Rights
-from homi.errors import BadMessage, HomiError, NoInput, NotAllowed, Unavailable, Usage
+from homi.errors import BadMessage, HomiError, NoInput, NotAllowed, Usage
 from homi.peers import process
 from homi.request import CallerClass, Request
 from homi.seated import SeatDone, SeatRow, row
 from homi.seatorders import SeatBind, SeatOrder, SeatRespond, SeatSend, SeatSpawn
+from homi.seats import launch
 from homi.seats.manners import Why, held_back
 from homi.seats.menu import Menu
 from homi.seats.server import Opening, Seat, Server, client
@@ -81,7 +81,7 @@ class Seating:
         name = parse_name(request.name)
         seats = self._server.seats()
         path = request.path or os.environ.get("PATH", os.defpath)
-        argv = [_program(request.argv, path, request.cwd), *request.argv[1:]]
+        argv = [launch.program(request.argv, path, request.cwd), *request.argv[1:]]
         for given, least, most in zip(
             (request.columns, request.rows), SMALLEST, LARGEST, strict=True
         ):
@@ -96,13 +96,13 @@ class Seating:
         opening = Opening(
             name=name,
             argv=argv,
-            cwd=_folder(request.cwd),
+            cwd=launch.folder(request.cwd),
             client=request.client or (word if word in CLIENTS else ""),
             columns=request.columns,
             rows=request.rows,
             by=[self._who(), *self._above(seats)],
         )
-        seat = self._server.spawn(opening, _environment(path))
+        seat = self._server.spawn(opening, launch.environment(path))
         log.info("seat %s %s by=%s status=open", seat.name, seat.ref, self._who())
         return row(self._server.look(seat), [])
 
@@ -245,35 +245,3 @@ def _index(menu: Menu, given: str) -> int:
         what = "begins more than one option" if found else "is no option"
         raise Usage(f"{show(given)} {what}", hint="by its number, homi seat state")
     return found[0]
-
-
-def _program(argv: list[str], path: str, cwd: str) -> str:
-    """The program as a path; 64 for none, 69 with the PATH it was looked for in."""
-    if not argv or not argv[0]:
-        raise Usage("a seat needs a program", hint="homi seat spawn NAME -- ARGV...")
-    if any("\0" in word for word in argv):
-        raise Usage("an argument holds a NUL")
-    word = argv[0]
-    found = shutil.which(os.path.join(cwd, word) if "/" in word else word, path=path)
-    if found is None:
-        raise Unavailable(
-            f"no program {show(word)} in PATH ({path})", hint="give its whole path"
-        )
-    return found
-
-
-def _folder(cwd: str) -> str:
-    """The folder, if it is there: without one tmux takes another, and says nothing."""
-    if not os.path.isabs(cwd) or not os.path.isdir(cwd):
-        raise NoInput(f"no folder {show(cwd)}")
-    return cwd
-
-
-def _environment(path: str) -> dict[str, str]:
-    """What a seat inherits: the daemon's, without what an agent left in it."""
-    marks = tuple(mark.decode() for mark in process.AGENT_VARIABLES)
-    return {
-        name: value
-        for name, value in os.environ.items()
-        if not f"{name}=".startswith(marks)
-    } | {"PATH": path}

@@ -74,6 +74,10 @@ class Codex:
         """The environment of its sessions, and of homi."""
         return self._machine.env(CODEX_HOME=str(self.home), FAKE_KEY="dummy")
 
+    def tui(self) -> list[str]:
+        """What starts it in a terminal."""
+        return [str(self._command)]
+
     def run(self, *argv: str) -> str:
         """The output of a command of the client's that must succeed."""
         done = subprocess.run(

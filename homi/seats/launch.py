@@ -1,0 +1,44 @@
+"""What a program is started with: its path, its folder, its environment.
+
+Owns the refusals before anything is opened, so that nothing starts elsewhere or half.
+homi-seat(1) states them.
+"""
+
+import os
+import shutil
+
+from homi.address import show
+from homi.errors import NoInput, Unavailable, Usage
+from homi.peers import process
+
+
+def program(argv: list[str], path: str, cwd: str) -> str:
+    """The program as a path; 64 for none, 69 with the PATH it was looked for in."""
+    if not argv or not argv[0]:
+        raise Usage("what is to be started?", hint="NAME -- ARGV...")
+    if any("\0" in word for word in argv):
+        raise Usage("an argument holds a NUL")
+    word = argv[0]
+    found = shutil.which(os.path.join(cwd, word) if "/" in word else word, path=path)
+    if found is None:
+        raise Unavailable(
+            f"no program {show(word)} in PATH ({path})", hint="give its whole path"
+        )
+    return found
+
+
+def folder(cwd: str) -> str:
+    """The folder, if it is there: without one tmux takes another, and says nothing."""
+    if not os.path.isabs(cwd) or not os.path.isdir(cwd):
+        raise NoInput(f"no folder {show(cwd)}")
+    return cwd
+
+
+def environment(path: str) -> dict[str, str]:
+    """What a seat inherits: the daemon's, without what an agent left in it."""
+    marks = tuple(mark.decode() for mark in process.AGENT_VARIABLES)
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not f"{name}=".startswith(marks)
+    } | {"PATH": path}
