@@ -1,5 +1,6 @@
 """One script a verb, and some over several: see script for how they are written."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ SCRIPTS = sorted(Path(__file__).parent.glob("*.txt"))
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
 def test_script(path: Path) -> None:
     """The command line does what its pages say, against a real daemon."""
+    if path.stem == "seat" and shutil.which("tmux") is None:
+        pytest.skip("tmux is not installed")
     with Place() as place:
         try:
             Script(path, place).run()

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from homi.seats.server import Server
 from tests.clients.harness import Claude
 from tests.clients.namespace import missing
 from tests.standin.place import Place, homi_command, until
@@ -50,13 +51,16 @@ class Post(Place):
         return self.claude.env(**more)
 
     def end(self) -> None:
-        """Stop the daemon, whatever state it is in."""
+        """Stop the daemon, whatever state it is in, and end the seats it opened."""
         if self.daemon is not None and self.daemon.poll() is None:
             self.daemon.send_signal(signal.SIGTERM)
             try:
                 self.daemon.wait(15)
             except subprocess.TimeoutExpired:
                 self.kill()
+        server = Server.of(self.state)
+        for seat in server.seats():
+            server.kill(seat)
 
     def ledger(self, name: str, message: str) -> list[dict[str, Any]]:
         """The ledger lines of one message."""
