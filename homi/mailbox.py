@@ -155,7 +155,7 @@ class Mailbox:
             names=(self.name,),
             sender=name,
             device=device,
-            rungs=None if rungs is None else frozenset(map(Rung, rungs)),
+            rungs=None if rungs is None else frozenset(map(_rung, rungs)),
             since=_stamp(chosen.get("since")),
             before=_stamp(chosen.get("before")),
             after=chosen.get("after", 0),
@@ -163,6 +163,15 @@ class Mailbox:
             newest=chosen.get("newest", False),
             text=text,
         )
+
+
+def _rung(word: str) -> Rung:
+    """A rung by its word; Usage where it is none."""
+    try:
+        return Rung(word)
+    except ValueError:
+        hint = f"one of {', '.join(Rung)}"
+        raise Usage(f"no rung {str(word)[:32]!r}", hint=hint) from None
 
 
 def _stamp(time: Time | None) -> str | None:

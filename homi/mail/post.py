@@ -65,6 +65,15 @@ def read(data: bytes, now: float, *, pending: bool, seen: bool = False) -> Past:
 
     pending: what is not finished by its own word, or seen, is pending.
     """
+    try:
+        return _read(data, now, pending=pending, seen=seen)
+    except RecursionError:
+        # The library goes down into each part and each comment of a header.
+        raise BadMessage("its parts are nested too deep") from None
+
+
+def _read(data: bytes, now: float, *, pending: bool, seen: bool) -> Past:
+    """As read(), of what is not nested without end."""
     parsed = BytesParser().parsebytes(data)
     rung = _word(Rung, _header(parsed, "X-Homi-Rung"))
     if rung is None or not _OURS.fullmatch(_header(parsed, "Message-ID")):
@@ -91,7 +100,7 @@ def _own(of: Message, data: bytes, now: float, rung: Rung) -> Past:
         auto=kind in (Kind.BOUNCE, Kind.NOTICE, Kind.WAKE),
     )
     was = Was(
-        at=_header(of, "X-Homi-At") or rfc3339(_date(of, now)),
+        at=_header(of, "X-Homi-At") or _date(of, now),
         rung=rung,
         reason=_word(Reason, _header(of, "X-Homi-Reason")),
         changed=_header(of, "X-Homi-Changed"),
@@ -113,7 +122,7 @@ def _foreign(of: Message, data: bytes, now: float, rung: Rung) -> Past:
         kind=Kind.REPLY if reply else Kind.MAIL,
         reply_to=MessageId(_mid(reply)) if reply else None,
     )
-    was = Was(at=rfc3339(_date(of, now)), rung=rung, from_=sender)
+    was = Was(at=_date(of, now), rung=rung, from_=sender)
     return composed(msg, was)
 
 
@@ -147,12 +156,12 @@ def _mid(text: str) -> str:
     return id_of(ours[1] if ours else text)
 
 
-def _date(of: Message, now: float) -> float:
-    """When it was written; now where it does not say."""
+def _date(of: Message, now: float) -> str:
+    """When it was written; now where it does not say, or no calendar has that."""
     try:
-        return parsedate_to_datetime(_header(of, "Date")).timestamp()
+        return rfc3339(parsedate_to_datetime(_header(of, "Date")).timestamp())
     except (ValueError, TypeError, OverflowError):
-        return now
+        return rfc3339(now)
 
 
 def _own_text(data: bytes) -> str:
@@ -180,8 +189,9 @@ def _decoded(part: Message) -> str:
     payload = part.get_payload(decode=True)
     data = payload if isinstance(payload, bytes) else b""
     try:
-        return data.decode(part.get_content_charset("utf-8"), "replace")
-    except LookupError:
+        text = data.decode(part.get_content_charset("utf-8"), "replace")
+        return text.encode("utf-8", "replace").decode()  # a charset may have halves
+    except (LookupError, ValueError):  # none, or one that replaces nothing
         return data.decode("utf-8", "replace")
 
 

@@ -86,6 +86,13 @@ def test_times_are_ages_dates_stamps_or_datetimes(box: Mailbox) -> None:
         list(box.messages(since="soon"))
 
 
+def test_a_rung_that_is_none_is_told(box: Mailbox) -> None:
+    """As every word a program may get wrong; a right one finds what stands there."""
+    assert list(box.messages(rungs=["seen"]))
+    with pytest.raises(Usage, match="no rung 'read'"):
+        list(box.messages(rungs=["read"]))
+
+
 def test_a_limit_keeps_the_first_or_the_newest(box: Mailbox) -> None:
     assert [one.seq for one in box.messages(limit=2)] == [1, 2]
     assert [one.seq for one in box.messages(limit=2, newest=True)] == [3, 2]

@@ -161,6 +161,12 @@ def test_anybodys_mail_becomes_a_message() -> None:
         b"Content-Type: text/plain; charset=nonsense\n\nhi\xff",
         b"From: a@b\nDate: Mon, 99 Foo 99999 25:61:61 +9999\n\nhi",
         b"Content-Type: text/plain\nContent-Transfer-Encoding: base64\n\n!!!",
+        b"From: a@b\nDate: 31 Dec 9999 23:59:59 -2359\n\nhi",
+        b'Content-Type: text/plain; charset="x\x00y"\n\nhi',
+        b"Content-Type: text/plain; charset=idna\n\n\xff..hi",
+        b"Content-Type: text/plain; charset=undefined\n\nhi",
+        b"Content-Type: text/plain; charset=unicode_escape\n\n\\ud800",
+        b"Content-Type: text/plain; charset=utf-7\n\n+2AA-",
         b"X-Homi-Rung: seen\nMessage-ID: <x@homi>\n\nhi",
         b"X-Homi-Rung: nonsense\nMessage-ID: <" + ID.encode() + b"@homi>\n\nhi",
     ],
@@ -170,6 +176,21 @@ def test_broken_mail_is_read_as_far_as_it_goes(data: bytes) -> None:
     found = read(data)
     assert found.was.rung is Rung.SEEN
     assert head(found).id
+
+
+@pytest.mark.parametrize(
+    ("lead", "piece", "end"),
+    [("", "Content-Type: message/rfc822\n\n", ""), ("From: ", "(", "\n")],
+    ids=["parts", "a remark"],
+)
+def test_mail_that_is_nested_without_end_is_told(
+    lead: str, piece: str, end: str
+) -> None:
+    """A little of it is read."""
+    few, many = (lead + piece * count + end + "\nhi" for count in (9, 9_000))
+    assert head(read(few)).text == "hi"
+    with pytest.raises(BadMessage, match="nested too deep"):
+        read(many)
 
 
 def test_mail_without_text_is_told() -> None:
