@@ -88,6 +88,16 @@ UNITS = {
 }  # of the settings that have one
 
 
+KINDS = {
+    "str": "text in quotes",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a table",
+}  # what a value may be, as a person calls it
+
+
 class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The settings of one device."""
 
@@ -127,7 +137,7 @@ def load(path: Path) -> Config:
     try:
         found = msgspec.convert(raw, Config)
     except msgspec.ValidationError as error:
-        raise BadConfig(f"{path}: {error}") from error
+        raise BadConfig(f"{path}: {_mistaken(error)}") from error
     return _checked(found, path)
 
 
@@ -155,6 +165,15 @@ def _checked(found: Config, path: Path) -> Config:
     if found.reserve < 0:
         raise BadConfig(f"{path}: reserve is {found.reserve} MiB, must be 0 or more")
     return found
+
+
+def _mistaken(error: msgspec.ValidationError) -> str:
+    """What is wrong with which key, in the words of the file."""
+    found = re.fullmatch(r"Expected `(\w+)`, got `(\w+)` - at `\$\.(\S+)`", str(error))
+    if found is None:
+        return str(error)
+    wanted, got = (KINDS.get(kind, kind) for kind in found.groups()[:2])
+    return f"{found[3]} is {got}, must be {wanted}"
 
 
 def _suggestion(key: str) -> str:

@@ -136,7 +136,7 @@ class Names:
         wanted = grammar.parse_claimable(name)
         if self.get(wanted) is not None:
             what = "a room" if self.is_room(wanted) else "claimed"
-            raise CannotCreate(f"{wanted} is {what} already", hint=f"homi ls {wanted}")
+            raise CannotCreate(f"{wanted} is {what} already", hint="homi ls shows it")
         self._not_behind(wanted)
         self._put(msgspec.structs.replace(self._mint(wanted, now, None), room=True))
         return self.require(wanted)

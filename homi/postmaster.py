@@ -271,7 +271,7 @@ class Postmaster:
                 sub,
                 BadMessage(
                     f"id {mail.id} was used before for another message",
-                    hint="mint a new id for a new message",
+                    hint="a new message needs an id, or a --key, of its own",
                     reason="id-conflict",
                 ),
             )

@@ -36,7 +36,7 @@ def card(home: str, /, *, as_json: bool) -> int:
 def admit(
     home: str, /, device: str, key: str, exe: str | None, *, as_json: bool
 ) -> None:
-    """Let the holder of KEY in as DEVICE, over ssh, and only to its link.
+    """Let the holder of KEY in as DEVICE, to its link and nothing else.
 
     \b
       $ homi link admit laptop 'ssh-ed25519 AAAA...'
@@ -59,7 +59,7 @@ def admit(
 @options.as_json
 @click.pass_obj
 def expel(home: str, /, device: str, *, as_json: bool) -> None:
-    """Let DEVICE in no more: its line and its link go, mail for it stays.
+    """Let DEVICE in no more; its line and link go, mail for it stays.
 
     \b
       $ homi link expel laptop

@@ -33,6 +33,7 @@ from homi.errors import (
     NotAllowed,
     NotReached,
     StorageFailed,
+    Usage,
     not_linked,
 )
 from homi.errors import from_wire as wire_error
@@ -73,7 +74,7 @@ class Checked(NamedTuple):
     size: int
 
 
-@click.group(subcommand_metavar="VERB ...")
+@click.group(no_args_is_help=False, subcommand_metavar="VERB ...")
 def bundle() -> None:
     """Carry mail between two linked devices by hand, as files.
 
@@ -91,7 +92,7 @@ def bundle() -> None:
 @options.since
 @click.pass_obj
 def write(home: str, /, device: str, to: str | None, since: str | None) -> int:
-    """Write out, signed, the mail that waits for DEVICE; it stays in the queue.
+    """Write out, signed, what waits for DEVICE; it stays in the queue.
 
     \b
       $ homi bundle write mini > to-mini
@@ -130,6 +131,8 @@ def read(home: str, /, source: str | None, *, as_json: bool) -> int:
       $ homi bundle read to-mini
       $ ssh attic cat to-mini | homi bundle read -
     """
+    if source is None and os.isatty(0):
+        raise Usage("which bundle?", hint="homi bundle read PATH, or it on stdin")
     root = paths.state_root(home)
     me, client = connect(root)
     if me.caller is CallerClass.SESSION:

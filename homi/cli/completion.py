@@ -36,7 +36,7 @@ COMPLETED = NAMES | DEVICES | ENTRIES | IDS | RUNGS
 
 
 @click.command()
-@click.argument("shell", type=click.Choice(SHELLS))
+@click.argument("shell", metavar="SHELL", type=click.Choice(SHELLS))
 def completion(shell: str) -> None:
     """Print what makes SHELL complete commands, names and ids.
 

@@ -56,7 +56,8 @@ def config(home: str, /, key: str | None, *, as_json: bool) -> None:
     if as_json:
         output.json_lines(facts)
     else:
-        output.table(COLUMNS, [_cells(fact) for fact in facts], last=True)
+        plain = not output.terminal()
+        output.table(COLUMNS, [_cells(fact, plain=plain) for fact in facts], last=True)
     if _older(paths.state_root(home), file):
         output.note(f"{file} was changed since the daemon read it (homi stop, start)")
 
@@ -162,9 +163,14 @@ def _older(root: Path, file: Path) -> bool:
     return parse_rfc3339(report.since) < changed
 
 
-def _cells(fact: Fact) -> tuple[Cell, ...]:
-    """A fact as it is listed; of several values each between commas."""
+def _cells(fact: Fact, *, plain: bool) -> tuple[Cell, ...]:
+    """A fact as it is listed: several values with commas between, and for a person
+    the unit beside them."""
     value = fact.value
+    if isinstance(value, bool):
+        value = str(value).lower()  # as the file has it
     if isinstance(value, list):
         value = ", ".join(map(str, value))
-    return fact.key, str(value), fact.unit, fact.origin
+    if plain:
+        return fact.key, str(value), fact.unit, fact.origin
+    return fact.key, f"{value} {fact.unit}".rstrip(), "", fact.origin

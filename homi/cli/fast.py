@@ -33,7 +33,7 @@ OPTIONS: tuple[Option, ...] = (
         "wait_for",
         "rung",
         "RUNG",
-        "Wait until it is so far: stored, relayed, offered, seen or answered.",
+        "Wait until it is so far: spooled, stored, relayed, offered, seen or answered.",
     ),
     (
         "send",

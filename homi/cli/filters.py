@@ -59,7 +59,7 @@ def common(command: Command) -> Command:
             "--limit",
             type=options.positive,
             metavar="N",
-            help="The newest N, or behind --after the first N.",
+            help="The newest N.",
         ),
         options.before,
         options.since,

@@ -158,6 +158,8 @@ def read(source: str | None, form: str | None, *, pending: bool) -> Iterator[Fou
             raise NoInput(f"cannot read {path}: {error.strerror}") from error
         total = path.stat().st_size
     else:
+        if os.isatty(0):
+            output.note("type the mail; Ctrl-D ends it")
         # Not sys.stdin: what of it was read ahead cannot be looked at.
         file, total = os.fdopen(0, "rb", closefd=False), 0
     if form == "maildir":
@@ -172,6 +174,8 @@ def _of_file(
     begins = file.peek(5)[:5]
     if form == "mbox" or (form is None and begins == b"From "):
         found = _of_mbox(file, pending=pending)
+    elif not begins:
+        found = iter(())  # a terminal would be read on
     else:
         found = _of_lines(file, pending=pending)
     progress = Progress("reading,")

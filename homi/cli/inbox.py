@@ -22,11 +22,14 @@ from homi.visible import visible
 
 @click.command()
 @click.argument("name", required=False)
-@click.option("--pending", is_flag=True, help="Only what is not finished (so it is).")
+@click.option("--pending", is_flag=True, help="Only what is not finished, the default.")
 @click.option("--all", "every", is_flag=True, help="Whatever its rung, archived too.")
 @filters.common
 @click.option(
-    "--after", type=options.number, metavar="SEQ", help="Only mail with a higher seq."
+    "--after",
+    type=options.number,
+    metavar="SEQ",
+    help="Only mail with a higher seq; --limit is then the first N.",
 )
 @click.option("--raw", is_flag=True, help="The stored lines, byte for byte.")
 @options.as_json

@@ -39,8 +39,10 @@ OFFSET_SHOWN = 5.0  # s the clocks of two devices may differ before it is said
 CHECK = 75.0  # s all of a check may take: a dial, then three probes
 
 
-@click.group(subcommand_metavar="VERB ...")
-def link() -> None:
+@click.group(invoke_without_command=True, subcommand_metavar="[VERB ...]")
+@options.as_json
+@click.pass_context
+def link(ctx: click.Context, /, *, as_json: bool) -> None:
     """Keep mail going between this device and others.
 
     \b
@@ -48,6 +50,10 @@ def link() -> None:
       $ homi link check mini
       $ homi link pause mini
     """
+    if ctx.invoked_subcommand is None:
+        ctx.invoke(ls, as_json=as_json, no_probe=False)
+    elif as_json:
+        options.misplaced(ctx)
 
 
 for command in (admission.card, admission.admit, admission.expel):
@@ -103,7 +109,7 @@ def add(
     mirror: bool | None,
     as_json: bool,
 ) -> None:
-    """Link DEVICE, or change what is known of it; what is not given stays.
+    """Link DEVICE, or change what is given of it; the rest stays.
 
     homi pair does this on both devices, and fetches the key.
 
@@ -166,7 +172,7 @@ def resume(home: str, /, device: str, *, as_json: bool) -> None:
 @options.as_json
 @click.pass_obj
 def check(home: str, /, device: str, *, as_json: bool) -> None:
-    """Send DEVICE three probes: each is kept on both disks, then answered.
+    """Send DEVICE three probes: kept on both disks, then answered.
 
     \b
       $ homi link check mini

@@ -84,6 +84,8 @@ class Verbs(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The verb that args begin with; Usage (64) with the nearest one if none."""
+        if args[0] == "help":
+            return self._helped(ctx, args[1:])
         if args[0] not in MODULES and not args[0].startswith("-"):
             near = nearest(args[0], MODULES)
             raise Usage(
@@ -92,11 +94,23 @@ class Verbs(click.Group):
             )
         return super().resolve_command(ctx, args)
 
+    def _helped(
+        self, ctx: click.Context, words: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The verb that words begin with, asked for its help; without words the help
+        of all is printed here.  A line that is being completed asks for none."""
+        if ctx.resilient_parsing:
+            return self.resolve_command(ctx, words) if words else (None, None, [])
+        if not words:
+            click.echo(ctx.get_help())
+            ctx.exit()
+        return self.resolve_command(ctx, [*words, "--help"])
+
 
 @click.group(
     cls=Verbs,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 88},
-    epilog="The pages: homi(1) has the list; homi-overview(7) is how it is built.",
+    epilog="homi COMMAND --help has examples. The pages: homi(1) has the list.",
 )
 @click.version_option(__version__, prog_name="homi", message="%(prog)s %(version)s")
 @click.option("--home", metavar="DIR", default="", help="The state root to use.")

@@ -229,6 +229,8 @@ def _given(messages: Iterable[str]) -> Iterable[str]:
         if given != "-":
             yield given
         elif sys.stdin is not None:
+            if sys.stdin.isatty():
+                output.note("type the ids, one a line; Ctrl-D ends it")
             yield from filter(None, (line.strip() for line in sys.stdin))
 
 

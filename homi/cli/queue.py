@@ -5,7 +5,7 @@ homi.cli.orders.
 """
 
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, takewhile
 
 import click
 
@@ -31,6 +31,8 @@ class Queue(click.Group):
     def _named(self, args: list[str]) -> Iterator[str]:
         """args up to a verb as they are, with --name before the operand."""
         given = 0
+        words = takewhile(lambda word: word != "--", list(args))
+        early = next((word for word in words if word in self.commands), "")
         while args:
             word = args.pop(0)
             if word == "--name" and args:
@@ -49,6 +51,11 @@ class Queue(click.Group):
             else:
                 yield f"--name={word}"
                 given += 1
+        if given > 1 and early:
+            raise Usage(
+                f"{early} stands right behind queue, all else behind it",
+                hint=f"homi queue {early} --help",
+            )
         if given > 1:
             raise Usage(
                 "the queue of one name at a time", hint="homi queue lists all of them"

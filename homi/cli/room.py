@@ -102,7 +102,7 @@ def rm(home: str, /, name: str, *, as_json: bool) -> None:
 @options.as_json
 @click.pass_obj
 def ls(home: str, /, name: str | None = None, *, as_json: bool = False) -> None:
-    """List the members of ROOM, or of every room, and what waits for each.
+    """List the members of ROOM, or of all, and what waits for each.
 
     \b
       $ homi room ls
@@ -139,8 +139,14 @@ def _change(home: str, asked: Room, *, as_json: bool) -> None:
     verb = {"join": "joined", "leave": "left"}.get(done.done)
     for member in done.members if verb else ():
         output.line(f"{member} {verb} {done.name}")
+    gets = f", and gets {_gets(notify=asked.notify)}" if asked.do == "join" else ""
     for member in done.already:
-        output.line(f"{member} is in {done.name} already")
+        output.line(f"{member} is in {done.name} already{gets}")
+
+
+def _gets(*, notify: bool) -> str:
+    """What comes to a member."""
+    return "notices" if notify else "copies"
 
 
 def _members(count: int) -> str:
@@ -151,7 +157,7 @@ def _members(count: int) -> str:
 def _cells(row: RoomRow) -> Iterator[tuple[Cell, ...]]:
     """A line a member; one for a room without any."""
     for one in row.members:
-        gets = "notices" if one.notify else "copies"
+        gets = _gets(notify=one.notify)
         since = output.when(one.at)
         pending = "" if one.pending is None else one.pending
         until = output.when(one.until) if one.until else ""

@@ -54,8 +54,8 @@ def draw(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> int:
 
 
 def draw_whole(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> int:
-    """As draw(), but the last column is whole: where the table is too wide it stands
-    right behind its row, or below it; 0."""
+    """As draw(), but the last column is whole: where there is no room for it in its
+    place, it stands right behind its row, or below it; 0."""
     width = shutil.get_terminal_size().columns
     text = aligned(columns, rows, colour=colourful())
     if max(map(cell_len, aligned(columns, rows).splitlines())) > width:
@@ -63,20 +63,24 @@ def draw_whole(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> int:
         plain = aligned(columns[:-1], fronts, width).splitlines()
         shown = aligned(columns[:-1], fronts, width, colour=colourful()).splitlines()
         ends = [columns[-1], *(render.cell(row[-1]) for row in rows)]
+        place = max(map(cell_len, plain))
         text = "\n".join(
-            _behind(cell_len(bare), line, end, width)
+            _behind(line, end, place - cell_len(bare), width - cell_len(bare))
             for bare, line, end in zip(plain, shown, ends, strict=True)
         )
     output.line(text)
     return 0
 
 
-def _behind(size: int, line: str, end: str, width: int) -> str:
-    """A line of so many places with its end, below it where there is no room."""
+def _behind(line: str, end: str, short: int, room: int) -> str:
+    """A line, so much shorter than the longest, with its end; below it where there is
+    no room."""
     if not end:
         return line
-    fits = size + len(GAP) + cell_len(end) <= width
-    return f"{line}{GAP}{end}" if fits else f"{line}\n{BELOW}{end}"
+    needed = len(GAP) + cell_len(end)
+    if short + needed <= room:
+        return f"{line}{' ' * short}{GAP}{end}"
+    return f"{line}{GAP}{end}" if needed <= room else f"{line}\n{BELOW}{end}"
 
 
 def colourful() -> bool:

@@ -25,7 +25,7 @@ LOOK = 0.2  # s between two looks at a seat that is waited for
 HISTORY_MAX = 5000  # lines a seat keeps above its screen
 
 
-@click.group(subcommand_metavar="VERB ...")
+@click.group(no_args_is_help=False, subcommand_metavar="VERB ...")
 def seat() -> None:
     """Drive agents in terminals where nothing better exists.
 

@@ -45,9 +45,9 @@ class Numbers:
         owners.on_taken(self._on_taken)
 
     @property
-    def fights(self) -> dict[str, str]:
-        """Names whose record someone keeps taking away, with what was tried."""
-        return self._records.fights
+    def unlisted(self) -> dict[str, str]:
+        """Names whose record does not stand where sessions look, and why not."""
+        return self._records.unlisted
 
     def open(self, sockets: Sockets) -> None:
         """Take leftovers of an earlier run away and bind every number."""

@@ -128,9 +128,9 @@ class PeerDoor:
     # -- what others ask of the door ------------------------------------------
 
     @property
-    def fights(self) -> dict[str, str]:
-        """Names whose record someone keeps taking away, with what was tried."""
-        return self._numbers.fights
+    def unlisted(self) -> dict[str, str]:
+        """Names whose record does not stand where sessions look, and why not."""
+        return self._numbers.unlisted
 
     @property
     def unbound(self) -> dict[int, str]:

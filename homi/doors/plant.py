@@ -5,6 +5,7 @@ When a claim may be shown is the door's to say.  homi-legs(7) has the format.
 """
 
 import logging
+import os
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
@@ -38,7 +39,7 @@ class Records:
         self._now = monotonic
         self._shown: dict[int, Shown] = {}
         self._again: dict[int, deque[float]] = {}
-        self._failing: set[tuple[str, int]] = set()  # told already
+        self._failing: dict[tuple[str, int], str] = {}  # why; told already
         self.fights: dict[str, str] = {}  # name → who keeps it from being listed
 
     def sweep(self) -> dict[int, str]:
@@ -63,6 +64,16 @@ class Records:
         """The name a number is listed under; empty: it is not."""
         shown = self._shown.get(number)
         return "" if shown is None else shown.claim.name
+
+    @property
+    def unlisted(self) -> dict[str, str]:
+        """Why a name that should be listed is not, or may not be, by name.  Where no
+        client has ever run, nobody misses it."""
+        found = dict(self.fights)
+        for (folder, number), why in self._failing.items():
+            if number in self._shown and os.path.isdir(os.path.dirname(folder)):
+                found[self._shown[number].claim.name] = f"sessions do not see it: {why}"
+        return found
 
     def hide(self, number: int) -> None:
         """Take the record away, now: two equal names make every send by name fail."""
@@ -131,8 +142,15 @@ class Records:
             )
         except (OSError, HomiError) as error:
             if key not in self._failing:
-                self._failing.add(key)
                 where = planter.folder
                 log.warning("%s is not listed in %s: %s", claim.name, where, error)
+            self._failing[key] = _why(error)
             return
-        self._failing.discard(key)
+        self._failing.pop(key, None)
+
+
+def _why(error: OSError | HomiError) -> str:
+    """Why a record could not be planted, and what mends it, as a remark."""
+    if isinstance(error, HomiError):
+        return error.text + (f" ({error.hint})" if error.hint else "")
+    return f"{error.filename}: {error.strerror}"

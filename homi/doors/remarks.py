@@ -14,7 +14,7 @@ def remarks(
     peer: PeerDoor, front: Front, names: Names, owners: Owners
 ) -> dict[str, str]:
     """A remark by name; of a name with nothing to remark, none."""
-    notes = peer.fights | front.notes
+    notes = peer.unlisted | front.notes
     for claim in names.all():
         if number := peer.unbound.get(claim.number):
             notes[claim.name] = number

@@ -52,6 +52,9 @@ APART = {
     "whois",
     "pair",
     "bundle write",
+    *(f"room {verb}" for verb in ("create", "join", "leave", "rm", "ls")),
+    "seat spawn",
+    "seat bind",
 }
 
 SAME = ("ada", "ADA", "ada@self", "ada@here", "Ada@HERE")

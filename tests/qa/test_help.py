@@ -69,6 +69,18 @@ def test_the_help_of_a_verb_shows_an_example_before_its_options(words: str) -> N
     assert f"homi {words}" in shown.partition("\n\n")[2], text
 
 
+@pytest.mark.parametrize("group", [(), *{tuple(w.split()[:-1]) for w in EVERY} - {()}])
+def test_no_summary_in_a_list_of_verbs_is_cut(group: tuple[str, ...]) -> None:
+    """Where eighty columns are too few for it, its end would say nothing."""
+    ctx, command = click.Context(main.homi, info_name="homi"), main.homi
+    for word in group:
+        found = command.get_command(ctx, word)
+        assert isinstance(found, click.Group)
+        command = found
+    text = command.get_help(click.Context(command, terminal_width=80))
+    assert "..." not in text.partition("Commands:")[2], text
+
+
 @pytest.mark.parametrize("words", list(EVERY))
 def test_each_example_is_a_command_line_that_is_understood(words: str) -> None:
     """Who copies one must not be told that there is no such option."""

@@ -105,5 +105,28 @@ def test_what_does_not_fit_of_a_last_column_stands_whole_below_its_row(
         "KEY  ORIGIN",
         "a",
         "    " + "/x" * 20,
-        "b  default",
+        "b    default",
+    ]
+
+
+def test_what_fits_of_a_last_column_stands_under_its_head(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Else it would be read as one of the columns that are empty in its row."""
+    monkeypatch.setenv("COLUMNS", "20")
+    monkeypatch.setenv("NO_COLOR", "1")
+    rows = [
+        ("a", "one", "x" * 20),
+        ("b", "", "so"),
+        ("c", "three", ""),
+        ("d", "", "-" * 16),
+    ]
+    screen.draw_whole(("KEY", "LEG", "BY"), rows)
+    assert capfd.readouterr().out.splitlines() == [
+        "KEY  LEG    BY",
+        "a    one",
+        "    " + "x" * 20,
+        "b           so",
+        "c    three",
+        "d  " + "-" * 16,
     ]

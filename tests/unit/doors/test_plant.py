@@ -192,10 +192,10 @@ def test_deleted_record_is_planted_again_and_a_fight_is_told(root: Path) -> None
             for _ in range(TRIES):
                 record.unlink()
                 await eventually(record.exists)
-                assert house.door.fights == {}
+                assert house.door.unlisted == {}
             record.unlink()
-            await eventually(lambda: bool(house.door.fights))
-            assert "bob" in house.door.fights
+            await eventually(lambda: bool(house.door.unlisted))
+            assert "bob" in house.door.unlisted
             assert not record.exists()
             assert answers(path)
 
@@ -209,6 +209,25 @@ class Turned:
 
     def __call__(self) -> float:
         return self.now
+
+
+def test_a_folder_others_can_reach_is_told_until_it_is_closed(root: Path) -> None:
+    """Who looks for the name in vain must learn why; where no client has ever run
+    nobody looks."""
+    (root / "client").mkdir()
+    folder = root / "client" / "sessions"
+    folder.mkdir()
+    folder.chmod(0o755)
+    planters = [Planter(folder, "homi:test"), Planter(root / "none" / "s", "homi:test")]
+    records = Records(planters, Turned())
+    claim = Claim(name=Name("bob"), number=10**11, session_id="x")
+    records.show(claim, f"{root}/1.sock", 0.0)
+    assert list(records.unlisted) == ["bob"]
+    assert f"(chmod 700 {folder})" in records.unlisted["bob"]
+    folder.chmod(0o700)
+    records.check(claim.number)
+    assert records.unlisted == {}
+    assert (folder / f"{claim.number}.json").exists()
 
 
 def test_fight_is_fought_slowly_and_ends(root: Path) -> None:
