@@ -194,6 +194,8 @@ def _bare(found: re.Match[str]) -> bool:
         if secret:
             return not _CALLED.search(value)
         return len(value) >= 8 and not value.isdecimal() and not _is_words(value)
+    if secret and _alone(found, text):
+        return drawn(value) and not _CALLED.search(value)
     follows = text[found.end("value") : found.end("value") + 1]
     if follows in ("(", '"', "'", "`") or _CALLED.search(value):
         return False
@@ -213,6 +215,16 @@ def _in_environment(found: re.Match[str], text: str) -> bool:
     # In a document of settings; a shouted word before a colon is none.
     last = text[found.end("value") : found.end("value") + 1] in ("", "\n", "\r")
     return found["op"] == ":" and before.endswith("_") and last
+
+
+def _alone(found: re.Match[str], text: str) -> bool:
+    """Whether it is a whole line of a file of settings, with no blank in it: prose
+    has some, and the arguments of a program are indented."""
+    key, before = _name(found)
+    start = found.start("op") - len(key) - len(before)
+    ends = text[found.end("value") : found.end("value") + 1] in ("", "\n", "\r")
+    begins = start <= 0 or text[start - 1] == "\n"
+    return begins and ends and text[start : found.start("value")] == f"{before}{key}="
 
 
 def _name(found: re.Match[str]) -> tuple[str, str]:

@@ -19,6 +19,7 @@ PEM = "-----BEGIN RSA PRIVATE" + " KEY-----"
 
 SECRETS = {
     "a line of .env with a prefix": "DB_PASS" + "WORD=hunter2",
+    "a line of settings in small letters": "x=1\ndb.pass" + "word=hunter2hunter2\ny=2",
     "an exported variable": "export API_TO" + "KEN=abc12345x",
     "an option of docker": "docker run -e POSTGRES_PASS" + "WORD=hunter2 img",
     "a line of a compose file": "  DB_PASS" + "WORD: hunter2\n  X: 1",
@@ -78,6 +79,9 @@ SECRETS = {
 FREE = (
     "pass" + "word = hunter2",
     "set the pass" + "word = hunter2 and go on",
+    "use pass" + "word=hunter2hunter2 there",
+    "call(\n    pass" + "word=hunter2hunter2\n)",
+    "db.pass" + "word=the_default_one\n",
     "use <your-token> here",
     "TOKEN=<your-token>",
     "DB_PASS" + "WORD=${DB_PASSWORD}",
