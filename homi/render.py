@@ -44,6 +44,16 @@ def tabbed(row: Sequence[Cell]) -> str:
     return "\t".join(cell(value) or "-" for value in row)
 
 
+def together(notes: Iterable[tuple[Cell, Cell]]) -> list[str]:
+    """A line for each different note, behind all the names it is about; as they are,
+    for cell() to be applied to."""
+    names: dict[str, list[str]] = {}
+    for name, note in notes:
+        if note:
+            names.setdefault(str(note), []).append(str(name))
+    return [f"{', '.join(about)}: {note}" for note, about in names.items()]
+
+
 def body(text: str) -> str:
     """A message's text for a terminal: line by line, all else escaped."""
     return "\n".join(visible_lines(text)) + "\n"

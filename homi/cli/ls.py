@@ -16,7 +16,7 @@ from homi.dial import Absent
 from homi.errors import Usage
 from homi.far import FarRow
 from homi.peers.probe import Probe
-from homi.render import Cell, cell, fields
+from homi.render import Cell, cell, fields, together
 from homi.reports import AliasRow, Listing, MirrorRow, NameRow, SessionRow
 from homi.requests import List
 
@@ -104,9 +104,8 @@ def _show(rows: list[tuple[Cell, ...]]) -> None:
         output.table(COLUMNS, rows)
         return
     output.table(COLUMNS[:-1], [row[:-1] for row in rows])
-    for row in rows:
-        if row[-1]:
-            output.line(f"{row[0]}: {cell(row[-1])}")
+    for line in together((row[0], row[-1]) for row in rows):
+        output.line(cell(line))
 
 
 def from_files(mail: Mail, only: Sequence[str] | None = None) -> Listing:

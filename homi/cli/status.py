@@ -18,7 +18,7 @@ from homi.cli.measure import Measured, measure
 from homi.connection import Connection
 from homi.dial import Absent
 from homi.linked import LinkRow, LinkRows
-from homi.render import Cell, cell, fields
+from homi.render import Cell, cell, fields, together
 from homi.reports import Listing, StatusReport
 from homi.requests import Links, List, Status
 from homi.store import pickup
@@ -133,7 +133,9 @@ def _sections(report: StatusReport, seen: Seen) -> Iterator[Section]:
     if report.fullest:
         yield "quota", _quota(report)
     yield from _more("findings", report.findings, "none")
-    yield from _more("notes", report.notes, "none")
+    parted = (note.partition(": ") for note in report.notes)
+    notes = together((name, text) for name, _, text in parted)
+    yield from _more("notes", notes, "none")
 
 
 def _mail(report: StatusReport) -> str:

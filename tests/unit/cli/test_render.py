@@ -52,6 +52,17 @@ def test_an_empty_cell_keeps_its_place() -> None:
     assert render.tabbed(["a", None, "", 0]) == "a\t-\t-\t0"
 
 
+def test_what_is_the_same_of_several_names_is_said_once() -> None:
+    """A folder that is wrong is wrong for every name in it."""
+    notes = [
+        ("ada", "not seen"),
+        ("bob", ""),
+        ("carl", "2 members"),
+        ("eve", "not seen"),
+    ]
+    assert render.together(notes) == ["ada, eve: not seen", "carl: 2 members"]
+
+
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_json_is_the_same_for_both_and_harmless_on_a_terminal(text: str) -> None:
     """Its escapes are JSON's own: who reads the terminal's output is not misled."""
