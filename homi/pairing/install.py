@@ -5,16 +5,18 @@ pip there.  homi-pair(1) lists what is written where.
 """
 
 import re
+import shlex
 import subprocess
 import sys
 
 import msgspec
 
-from homi.errors import Unavailable
+from homi.errors import TimedOut, Unavailable
 from homi.pairing import parcel
-from homi.pairing.ssh import Ssh
+from homi.pairing.ssh import Ran, Ssh
 
 FOLDER = "~/.local/share/homi"
+LIMIT = 600.0  # s: pip may fetch much, over a line that is slow
 # What a Python says of itself: the same words there and here.
 FACTS = """
 import json, os, sys, sysconfig
@@ -57,18 +59,24 @@ chmod 755 "$bin/.homi.new"
 mv -f "$bin/.homi.new" "$bin/homi"
 printf '%s\n' "$bin/homi"
 """
-# $1: the Python, $2: the name of the wheel, which is its input.
+# $1: the Python, $2: the name of the wheel, which is its input.  A venv that a failure
+# left is taken up; the homi in it is not believed, since nobody could run it.
 PIP = r"""
 set -e
 umask 022
 base=$HOME/.local/share/homi bin=$HOME/.local/bin
+python=$base/venv/bin/python
 mkdir -p "$base" "$bin"
 cat > "$base/$2"
-"$1" -m venv "$base/venv" >&2
-"$base/venv/bin/python" -m pip install -q --disable-pip-version-check "$base/$2" >&2
+"$python" -I -m pip --version >/dev/null 2>&1 ||
+	"$1" -I -m venv --clear "$base/venv" >&2
+"$python" -I -m pip install -q --disable-pip-version-check --no-input \
+	--force-reinstall "$base/$2" >&2
+"$python" -I -c 'import homi.daemon, homi.links.ssh'
 ln -sf "$base/venv/bin/homi" "$bin/homi"
 printf '%s\n' "$bin/homi"
 """
+_DEBIAN = re.compile(r"^\s*(apt install \S+)$", re.M)  # what makes a venv there
 
 
 class Python(msgspec.Struct, frozen=True):
@@ -95,22 +103,42 @@ def install(ssh: Ssh) -> tuple[str, str]:
     here = _decode(_own_facts())
     if here.serves(there):
         data = parcel.archive()
-        done = ssh.run(COPY, there.exe, given=data)
+        script, args = COPY, [there.exe]
         way = f"copied {len(data) / 1e6:.1f} MB to {FOLDER}/lib"
-        hint = "the reason is above; with it gone, pair again"
+        hint = "with the reason gone, pair again"
     else:
         name, data = parcel.wheel()
-        done = ssh.run(PIP, there.exe, name, given=data)
+        script, args = PIP, [there.exe, name]
         way = f"by pip, in {FOLDER}/venv"
-        hint = (
-            f"there: python3 -m venv {FOLDER}/venv &&"
-            f" {FOLDER}/venv/bin/pip install {FOLDER}/{name}"
-        )
+        hint = f"there, and then pair again: {_by_hand(there.exe, name)}"
+    try:
+        done = ssh.run(script, *args, given=data, limit=LIMIT)
+    except TimedOut as error:
+        raise TimedOut(error.text, hint=hint) from error
     if done.status:
         raise Unavailable(
-            f"homi could not be installed on {ssh.host}: {done.last}", hint=hint
+            f"homi could not be installed on {ssh.host}: {why(done)}", hint=hint
         )
     return done.out.decode().strip().splitlines()[-1], way
+
+
+def why(done: Ran) -> str:
+    """The line that tells why an installation failed: rarely the last one."""
+    if needed := _DEBIAN.search(done.err):
+        return f"the Python there makes no venv before: {needed[1]}"
+    lines = [line.strip() for line in done.err.splitlines()]
+    told = [line for line in lines if line.lower().startswith("error:")]
+    return told[-1].partition(":")[2].strip() if told else done.last
+
+
+def _by_hand(python: str, wheel: str) -> str:
+    """The command that does what PIP does."""
+    venv = f"{FOLDER}/venv"
+    return (
+        f"{shlex.quote(python)} -m venv {venv} &&"
+        f" {venv}/bin/python -m pip install --force-reinstall {FOLDER}/{wheel} &&"
+        f" ln -sf {venv}/bin/homi ~/.local/bin/homi"
+    )
 
 
 def _python(ssh: Ssh) -> Python:

@@ -66,7 +66,9 @@ class Ssh:
         self._program = program
         self._folder = Path(tempfile.mkdtemp(prefix="homi-", dir="/tmp"))
 
-    def run(self, script: str, *args: str, given: bytes = b"") -> Ran:
+    def run(
+        self, script: str, *args: str, given: bytes = b"", limit: float | None = None
+    ) -> Ran:
         """What sh there makes of script; its arguments are $1, $2 and so on.
 
         Raises where ssh itself failed: 77 for a door that is shut, 69 for none.
@@ -74,7 +76,8 @@ class Ssh:
         mark = secrets.token_hex(8)  # whatever a shell prints at its start is before it
         whole = f"echo; echo {mark}\n{script}"
         command = shlex.join(["sh", "-c", whole, "sh", *args])
-        done, err = self._call([*self._options(), "--", self.host, command], given)
+        argv = [*self._options(), "--", self.host, command]
+        done, err = self._call(argv, given, limit)
         _, found, out = done.stdout.partition(f"\n{mark}\n".encode())
         if found:
             return Ran(done.returncode, out, err)
