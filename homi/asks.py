@@ -6,6 +6,7 @@ that somebody waits for is theirs, and goes to no session beside.  homi-ask(1).
 
 from collections.abc import Callable
 
+from homi.address import OWNER
 from homi.envelope import MessageId
 from homi.reports import Answered
 from homi.store.base import Mail
@@ -21,7 +22,7 @@ class Asks:
     def __init__(self) -> None:
         """Nobody waits."""
         self._count: dict[MessageId, int] = {}  # how many hold it
-        self._to: dict[MessageId, str] = {}  # who was asked
+        self._to: dict[MessageId, str] = {}  # who answers
         self._found: dict[MessageId, Answered] = {}
         self.waits: Watchers[MessageId] = Watchers()  # by question
 
@@ -44,7 +45,7 @@ class Asks:
         return True
 
     def asked(self, ask: MessageId, to: str) -> None:
-        """Who was asked: a name, or an address on another device."""
+        """Who answers it: a name, or an address on another device."""
         self._to[ask] = to
 
     def find(self, ask: MessageId) -> Answered | None:
@@ -82,4 +83,6 @@ def answers(to: str, answer: Answered) -> bool:
     name, _, device = to.partition("@")
     if answer.default:  # of the postmaster there, or here where it never left
         return answer.from_.partition("@")[2] in ("", device)
-    return not device or answer.from_ == to or not name
+    if device and name == OWNER and not answer.verified:
+        return False  # what is for a person no program answers
+    return not device or answer.from_ == to

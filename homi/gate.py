@@ -4,7 +4,7 @@ Owns admission; asks nothing and changes nothing: every fact is an argument.
 homi-protocol(7) lists the refusals.
 """
 
-from homi.address import POSTMASTER, is_name, show
+from homi.address import OWNER, POSTMASTER, is_name, show
 from homi.config import QUEUE_BYTES, QUEUE_PENDING, QUOTA_BYTES, QUOTA_PENDING
 from homi.envelope import AGENT_KINDS, Kind, Msg, Via
 from homi.errors import BadMessage, HomiError, NotReached, StorageFailed
@@ -72,6 +72,13 @@ def room_refused(msg: Msg, via: Via) -> HomiError | None:
             reason="policy",
         )
     return None
+
+
+def answerer(to: str, needs: str | None) -> str:
+    """Who answers a question to that address: what needs a person is the owner's on
+    whichever device, and no agent's it was sent to."""
+    _, at, device = to.partition("@")
+    return f"{OWNER}@{device}" if at and needs else to
 
 
 def too_long(length: int, limit: int) -> HomiError | None:

@@ -80,13 +80,13 @@ class Replies:
 
     def _asked(self, mail: Mail) -> Mailbox | None:
         """Where all lies that was sent to who wrote this."""
-        if mail.via.device is not None:
-            return self._queue(mail.via.device)
         name = Name(mail.head.from_)
-        if self._names.get(name) is None or mail.head.auto:
-            return None
         if name == OWNER and not mail.via.verified:
             return None  # what is for a person no program answers
+        if mail.via.device is not None:
+            return self._queue(mail.via.device)
+        if self._names.get(name) is None or mail.head.auto:
+            return None
         return self._store.mailbox(name)
 
     def _queue(self, device: str | None) -> Mailbox | None:

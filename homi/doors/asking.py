@@ -12,6 +12,7 @@ from homi.doors.office import Office
 from homi.doors.rights import Rights
 from homi.envelope import AGENT_KINDS, Kind, MessageId, Msg
 from homi.errors import BadMessage, HomiError, NotReached, TimedOut, Usage
+from homi.gate import answerer
 from homi.ids import is_id
 from homi.postmaster import Result, Stamp, Submission
 from homi.reports import Answered, Found
@@ -85,7 +86,7 @@ class Asking:
             self._let_go(head.id, name)
             reply(request.i, error)
             return
-        self._office.asks.asked(head.id, result.to)
+        self._office.asks.asked(head.id, answerer(result.to, head.needs))
         wait = partial(self._wait, request, head.id, (name, place), reply)
         if not result.duplicate:
             wait()

@@ -6,9 +6,10 @@ conversation.  Reads only.  homi-ask(1) states the rules.
 
 from collections.abc import Collection
 
-from homi.address import OWNER, POSTMASTER, Name
+from homi.address import OWNER, POSTMASTER, Device, Name
 from homi.envelope import AGENT_KINDS, Kind, MessageId
 from homi.errors import BadMessage, NoInput, NotAllowed
+from homi.gate import answerer
 from homi.mail.mail import COPIES, Mail
 from homi.reports import Answered, Found
 from homi.store.index import Entry
@@ -20,12 +21,15 @@ ASKED_MAX = 64  # messages followed back to who began a conversation
 def answer_to(mail: Mail, ask: MessageId, name: Name) -> Answered:
     """The first answer of who was asked, in the mailbox of who asked; NoInput (66)
     where there is none."""
-    asked = mail.index().find(ask, None, COPIES)
+    asked = [
+        (device_of(one.name), _answerer(mail, one))
+        for one in mail.index().find(ask, None, COPIES)
+    ]
     for entry in mail.index().replies([ask]):
         if entry.name == name and _answers(entry, asked):
             letter = mail.letter(entry)
             via = letter.envelope.via
-            if entry.from_ == OWNER and not via.verified and via.device is None:
+            if entry.from_ == OWNER and not via.verified:
                 continue
             return Answered(
                 id=ask,
@@ -80,14 +84,20 @@ def address(entry: Entry) -> str:
     return entry.from_ if entry.device is None else f"{entry.from_}@{entry.device}"
 
 
-def _answers(entry: Entry, asked: list[Entry]) -> bool:
-    """Whether it comes from who one of asked was sent to."""
+def _answerer(mail: Mail, asked: Entry) -> str:
+    """Who answers what was asked, as an answer names its sender."""
+    if device_of(asked.name) is None:
+        return asked.name
+    return answerer(asked.dest, mail.letter(asked).msg.needs)
+
+
+def _answers(entry: Entry, asked: list[tuple[Device | None, str]]) -> bool:
+    """Whether it comes from who answers one of asked; a device and an address each."""
     if entry.kind not in (Kind.MAIL, Kind.REPLY):
         return False
-    for one in asked:
-        device = device_of(one.name)
+    for device, one in asked:
         default = entry.from_ == POSTMASTER and entry.device in (None, device)
-        if default or address(entry) == (one.dest if device else one.name):
+        if default or address(entry) == one:
             return True
     return False
 

@@ -5,6 +5,7 @@ import pytest
 from homi import ids
 from homi.asks import Asks, answers
 from homi.envelope import Kind, MessageId, Msg, Via
+from homi.gate import answerer
 from homi.reports import Answered
 from homi.store.base import Mail
 from homi.store.mailbox import Item
@@ -12,8 +13,8 @@ from homi.store.mailbox import Item
 ASK = MessageId(ids.new())
 
 
-def answer(from_: str, *, default: bool = False) -> Answered:
-    return Answered(ASK, ids.new(), "svc", from_, "yes", default=default)
+def answer(from_: str, **more: bool) -> Answered:
+    return Answered(ASK, ids.new(), "svc", from_, "yes", **more)
 
 
 @pytest.mark.parametrize(
@@ -36,6 +37,22 @@ def test_an_answer_comes_from_who_was_asked(
 ) -> None:
     """What expires is answered by the postmaster of where it was."""
     assert answers(to, answer(from_, default=default)) is is_one
+
+
+@pytest.mark.parametrize(("verified", "is_one"), [(True, True), (False, False)])
+def test_no_program_answers_for_the_person_of_another_device(
+    verified: bool, is_one: bool
+) -> None:
+    """Nor does the agent whose name the question bore; of a name it may be a script."""
+    to = answerer("ada@mini", "human")
+    assert answers(to, answer("owner@mini", verified=verified)) is is_one
+    assert not answers(to, answer("ada@mini", verified=True))
+    assert answers(answerer("ada@mini", None), answer("ada@mini", verified=verified))
+
+
+def test_who_answers_here_is_whose_mailbox_has_the_question() -> None:
+    """The postmaster has led it to the person already."""
+    assert answerer("owner", "human") == "owner"
 
 
 def test_the_first_answer_counts_and_only_while_somebody_holds_the_question() -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from homi import ids
 from homi.address import OWNER, Device, Name
@@ -96,7 +97,7 @@ def test_what_went_to_a_device_is_answered_from_there(run: Callable[..., None]) 
 
 
 def test_no_program_answers_what_is_for_a_person(run: Callable[..., None]) -> None:
-    """The control is the person."""
+    """Here or on another device; the controls are the persons."""
 
     async def scenario(bench: Told) -> None:
         about = (await bench.send(letter("owner"))).id
@@ -105,6 +106,12 @@ def test_no_program_answers_what_is_for_a_person(run: Callable[..., None]) -> No
         person = Stamp(Via(door="control", uid=0, pid=3, verified=True))
         answer = await bench.reply(about, person, from_=OWNER)
         assert bench.replied == [answer]
+        about = (await bench.send(letter("owner@lab"))).id
+        program = Stamp(replace(LAB.via, verified=False))
+        await bench.reply(about, program, from_=OWNER)
+        assert bench.replied == [answer]
+        other = await bench.reply(about, LAB, from_=OWNER)
+        assert bench.replied == [answer, other]
 
     run(scenario)
 
