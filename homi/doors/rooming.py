@@ -65,39 +65,30 @@ class Rooming:
         given = request.members or ([SELF] if own else [])
         members = [self._member(one, notify=request.notify) for one in given]
         last = self._office.store.mailbox(name).last_seq
-        rooms.open(name, last, self._clock.wall())
+        now = self._clock.wall()
+        fresh = rooms.open(name, last, now, members, notify=request.notify)
         claim = self._office.names.require(name)
         if why := self._office.unbound(claim.number):
             raise CannotCreate(f"{name} is a room, but its socket cannot be: {why}")
-        return self._joined(name, members, "create", notify=request.notify)
+        return RoomChanged(name, "create", fresh, total=len(fresh))
 
     def _join(self, name: Name, request: Room) -> RoomChanged:
         """More members."""
+        rooms, now = self._fanout.rooms, self._clock.wall()
         given = request.members or [SELF]
         members = [self._member(one, notify=request.notify) for one in given]
-        return self._joined(name, members, "join", notify=request.notify)
-
-    def _joined(
-        self, name: Name, members: list[str], done: str, *, notify: bool
-    ) -> RoomChanged:
-        """Each of members is one from now on."""
-        rooms, now = self._fanout.rooms, self._clock.wall()
         since = self._office.store.mailbox(name).last_seq
-        fresh, already = list[str](), list[str]()
-        for member in dict.fromkeys(members):
-            joined = rooms.join(name, member, since, now, notify=notify)
-            (fresh if joined else already).append(member)
+        fresh = rooms.join(name, members, since, now, notify=request.notify)
+        already = [one for one in dict.fromkeys(members) if one not in fresh]
         total = len(rooms.members(name))
-        return RoomChanged(name, done, fresh, already, total)
+        return RoomChanged(name, "join", fresh, already, total)
 
     def _leave(self, name: Name, request: Room) -> RoomChanged:
         """Fewer members."""
         rooms = self._fanout.rooms
-        left = [self._leaving(name, one) for one in request.members or [SELF]]
-        for member in left:
-            rooms.leave(name, member)
-        total = len(rooms.members(name))
-        return RoomChanged(name, "leave", left, total=total)
+        given = request.members or [SELF]
+        left = rooms.leave(name, [self._leaving(name, one) for one in given])
+        return RoomChanged(name, "leave", left, total=len(rooms.members(name)))
 
     def _end(self, name: Name) -> RoomChanged:
         """No room any more; its mail is kept."""

@@ -4,7 +4,7 @@ Owns the fields of the file.  That a name is a room at all is its claim's to say
 homi-mailbox(5) lists the fields.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import msgspec
 from msgspec.structs import replace
@@ -101,70 +101,85 @@ class Rooms:
         """One of them."""
         return self.members(name).get(address)
 
-    def open(self, name: Name, since: int, now: float) -> None:
-        """Make a room without members, of what comes behind the seq since; 64 and 73 as
-        for a claim.  now: wall seconds."""
+    def open(
+        self,
+        name: Name,
+        since: int,
+        now: float,
+        addresses: Iterable[str] = (),
+        *,
+        notify: bool = False,
+    ) -> list[str]:
+        """Make a room with its first members, of what comes behind the seq since; 64
+        and 73 as for a claim, 64 for too many.  now: wall seconds."""
+        fresh = list(dict.fromkeys(addresses))
+        members = {one: _member(one, since, now, notify=notify) for one in fresh}
+        _bounded(name, members)
         if self._names.get(name) is None:
             # Also in the place of what an earlier room of that name left behind.
-            self._save(name, Room(since=since))
+            self._save(name, Room(since=since, members=members))
         self._names.open_room(name, now)
+        return fresh
 
     def close(self, name: Name) -> None:
-        """End a room; its mailbox is not touched."""
+        """End a room; its mailbox is not touched.  Nobody is sent to any more, also
+        where its members stay in the file (74), as behind a crash."""
         self._names.release(name, room=True)
-        self._save(name, None)
-        self._tell(name)
+        try:
+            self._save(name, None)
+        finally:
+            self._tell(name)
 
     def join(
-        self, name: Name, address: str, since: int, now: float, *, notify: bool
-    ) -> bool:
-        """Let an address be a member for what comes behind the seq since; False: it
-        was one, and notify counts from now on.  64 where there are too many."""
-        members = self.members(name)
-        before = members.get(address)
-        if before is not None:
-            if before.notify != notify:
-                self._put(name, replace(before, notify=notify, noticed=since))
-                self._tell(name)
-            return False
-        if name not in self._state.rooms:  # its file was lost
-            self._save(name, Room(since=since))
-        if len(members) >= MEMBERS_MAX:
-            raise Usage(f"{name} has {len(members)} members, a room has no more")
-        made = Member(
-            address=address,
-            at=rfc3339(now),
-            since=since,
-            notify=notify,
-            noticed=since if notify else 0,
-        )
-        self._put(name, made)
-        self._tell(name)
-        return True
+        self,
+        name: Name,
+        addresses: Iterable[str],
+        since: int,
+        now: float,
+        *,
+        notify: bool,
+    ) -> list[str]:
+        """Let all of these be members for what comes behind the seq since, or none:
+        64 where there are too many.  Those that were none before; for the others
+        notify counts from now on."""
+        given, members = list(dict.fromkeys(addresses)), dict(self.members(name))
+        fresh = [one for one in given if one not in members]
+        for one in given:
+            before = members.get(one)
+            if before is None:
+                members[one] = _member(one, since, now, notify=notify)
+            elif before.notify != notify:
+                members[one] = replace(before, notify=notify, noticed=since)
+        _bounded(name, members)
+        if members != self.members(name):
+            # Where its file was lost it begins anew.
+            self._members(name, members, since)
+            self._tell(name)
+        return fresh
 
-    def leave(self, name: Name, address: str) -> None:
-        """Let an address be no member any more; NoSuchName (67) if it is none."""
-        members = dict(self.members(name))
-        if members.pop(address, None) is None:
-            raise NoSuchName(
-                f"{address} is no member of {name}", hint=f"homi room ls {name}"
-            )
+    def leave(self, name: Name, addresses: Iterable[str]) -> list[str]:
+        """Let all of these be members no more, or none: NoSuchName (67) if one of
+        them is none.  Each once."""
+        left, members = list(dict.fromkeys(addresses)), dict(self.members(name))
+        for one in left:
+            if members.pop(one, None) is None:
+                raise NoSuchName(
+                    f"{one} is no member of {name}", hint=f"homi room ls {name}"
+                )
         self._members(name, members)
         self._tell(name)
+        return left
 
     def noticed(self, name: Name, address: str, notice: str, seq: int) -> None:
         """Keep that a member was told of all up to seq by that notice."""
         member = self.member(name, address)
         if member is not None:
-            self._put(name, replace(member, notice=notice, noticed=seq))
+            told = replace(member, notice=notice, noticed=seq)
+            self._members(name, {**self.members(name), address: told})
 
-    def _put(self, name: Name, member: Member) -> None:
-        """Save one member."""
-        self._members(name, {**self.members(name), member.address: member})
-
-    def _members(self, name: Name, members: dict[str, Member]) -> None:
-        """Save all of them."""
-        room = self._state.rooms.get(name, Room())
+    def _members(self, name: Name, members: dict[str, Member], since: int = 0) -> None:
+        """Save all of them; since: of a room that is not in the file."""
+        room = self._state.rooms.get(name, Room(since=since))
         self._save(name, replace(room, members=members))
 
     def _save(self, name: str, room: Room | None) -> None:
@@ -181,6 +196,25 @@ class Rooms:
         """Tell every subscriber, in order of subscription."""
         for told in self._told:
             told(name)
+
+
+def _member(address: str, since: int, now: float, *, notify: bool) -> Member:
+    """One that joins."""
+    return Member(
+        address=address,
+        at=rfc3339(now),
+        since=since,
+        notify=notify,
+        noticed=since if notify else 0,
+    )
+
+
+def _bounded(name: Name, members: dict[str, Member]) -> None:
+    """64 for more than a room has."""
+    if len(members) > MEMBERS_MAX:
+        raise Usage(
+            f"{name} would have {len(members)} members, the limit is {MEMBERS_MAX}"
+        )
 
 
 def _whole(address: str) -> bool:

@@ -56,7 +56,7 @@ class Company(Bench):
 
     def join(self, member: str, *, notify: bool = False) -> bool:
         since = self.store.mailbox(TEAM).last_seq
-        return self.rooms.join(TEAM, member, since, 1.0, notify=notify)
+        return bool(self.rooms.join(TEAM, [member], since, 1.0, notify=notify))
 
     async def post(
         self, text: str, sender: str = "ada", stamp: Stamp = VERIFIED, **more: object

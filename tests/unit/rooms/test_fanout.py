@@ -96,7 +96,7 @@ def test_who_left_gets_nothing_more_and_keeps_nothing_open(run: Run) -> None:
     async def scenario(company: Company) -> None:
         fill(company)
         await company.post("one")
-        company.rooms.leave(TEAM, "bob")
+        company.rooms.leave(TEAM, ["bob"])
         await settled()
         assert company.finished()
         company.store.mailbox(BOX).coming = 0
@@ -387,7 +387,7 @@ def test_what_lay_there_before_it_was_a_room_stays_pending(run: Run) -> None:
         desk = Name("desk")
         box = company.store.mailbox(desk)
         company.rooms.open(desk, box.last_seq, 1.0)
-        company.rooms.join(desk, "bob", box.last_seq, 1.0, notify=False)
+        company.rooms.join(desk, ["bob"], box.last_seq, 1.0, notify=False)
         company.fanout.sweep()
         await company.post("for the room", to="desk")
         assert company.texts("desk") == ["for the desk"]

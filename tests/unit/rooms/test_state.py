@@ -7,7 +7,13 @@ import pytest
 
 from homi.address import Name
 from homi.claims import State as Claims
-from homi.errors import CannotCreate, NoSuchName, Usage, VersionMismatch
+from homi.errors import (
+    CannotCreate,
+    NoSuchName,
+    StorageFailed,
+    Usage,
+    VersionMismatch,
+)
 from homi.names import Names
 from homi.rooms import state
 from homi.rooms.state import Rooms, State
@@ -27,8 +33,8 @@ def opened(root: Path) -> tuple[Rooms, Names]:
 def made(root: Path) -> tuple[Rooms, Names]:
     rooms, names = opened(root)
     rooms.open(TEAM, 0, 1.0)
-    rooms.join(TEAM, "ada", 3, 1.0, notify=False)
-    rooms.join(TEAM, "ci@mini", 4, 1.0, notify=True)
+    rooms.join(TEAM, ["ada"], 3, 1.0, notify=False)
+    rooms.join(TEAM, ["ci@mini"], 4, 1.0, notify=True)
     return rooms, names
 
 
@@ -87,7 +93,7 @@ def test_a_room_that_ended_leaves_no_member_to_the_next(tmp_path: Path) -> None:
     assert rooms.members(TEAM) == {}
     rooms.open(TEAM, 0, 2.0)
     assert rooms.members(TEAM) == {}
-    rooms.join(TEAM, "bob", 0, 2.0, notify=False)
+    rooms.join(TEAM, ["bob"], 0, 2.0, notify=False)
     rooms.close(TEAM)
     assert not rooms.has(TEAM)
     assert opened(tmp_path)[0].all() == []
@@ -123,13 +129,49 @@ def test_joining_again_changes_how_and_a_room_is_not_endless(
 ) -> None:
     """Each message is as many copies as there are members."""
     rooms, _ = made(tmp_path)
-    assert not rooms.join(TEAM, "ada", 9, 1.0, notify=True)
+    assert not rooms.join(TEAM, ["ada"], 9, 1.0, notify=True)
     ada = rooms.members(TEAM)["ada"]
     assert (ada.notify, ada.since, ada.noticed) == (True, 3, 9)
     monkeypatch.setattr(state, "MEMBERS_MAX", 2)
     with pytest.raises(Usage):
-        rooms.join(TEAM, "bob", 9, 1.0, notify=False)
-    rooms.leave(TEAM, "ada")
-    assert rooms.join(TEAM, "bob", 9, 1.0, notify=False)
+        rooms.join(TEAM, ["bob"], 9, 1.0, notify=False)
+    rooms.leave(TEAM, ["ada"])
+    assert rooms.join(TEAM, ["bob"], 9, 1.0, notify=False)
     with pytest.raises(NoSuchName):
-        rooms.leave(TEAM, "ada")
+        rooms.leave(TEAM, ["ada"])
+
+
+def test_of_several_members_all_come_and_go_or_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In one write of the file; the control is as many as there may be."""
+    rooms, names = made(tmp_path)
+    monkeypatch.setattr(state, "MEMBERS_MAX", 3)
+    with pytest.raises(Usage):
+        rooms.join(TEAM, ["bob", "cyd"], 9, 1.0, notify=False)
+    with pytest.raises(Usage):
+        rooms.open(Name("big"), 0, 1.0, ["ada", "bob", "cyd", "eve"])
+    with pytest.raises(NoSuchName):
+        rooms.leave(TEAM, ["ada", "bob"])
+    assert list(opened(tmp_path)[0].members(TEAM)) == ["ada", "ci@mini"]
+    assert names.get("big") is None
+    assert rooms.open(Name("big"), 0, 1.0, ["ada", "bob", "ada"]) == ["ada", "bob"]
+    assert rooms.join(TEAM, ["ada", "bob", "bob"], 9, 1.0, notify=False) == ["bob"]
+    assert rooms.leave(TEAM, ["ada", "ada"]) == ["ada"]
+    after, _ = opened(tmp_path)
+    assert list(after.members(TEAM)) == ["ci@mini", "bob"]
+    assert list(after.members(Name("big"))) == ["ada", "bob"]
+
+
+def test_a_room_whose_end_cannot_be_written_sends_to_nobody(tmp_path: Path) -> None:
+    """Its claim is gone; who sends is told, as where it could be written."""
+    rooms, _ = made(tmp_path)
+    told: list[Name] = []
+    rooms.subscribe(told.append)
+    file = tmp_path / "rooms.json"
+    file.unlink()
+    (file / "in the way").mkdir(parents=True)
+    with pytest.raises(StorageFailed):
+        rooms.close(TEAM)
+    assert told == [TEAM]
+    assert rooms.members(TEAM) == {}
