@@ -95,7 +95,9 @@ class Postmaster:
     def accept(self, sub: Submission) -> None:
         """Judge and commit; sub.done comes on the loop, now (refused) or later."""
         stamp, head, store, hops = sub.stamp, sub.head, self._store, sub.hops
-        known = None if head.needs else self._places.get(sub.to)
+        # What a person is to see, or let go, is looked at each time.
+        plain = not head.needs and sub.permit is None
+        known = self._places.get(sub.to) if plain else None
         if known is not None:
             to: str = known
             place = known
@@ -107,7 +109,7 @@ class Postmaster:
                 hops = onward(hops, self._device)
         came = b'"hops":%b,' % encode(hops) if hops else b""
         via, json = stamp.via, stamp.json
-        if not stamp.free or head.needs or sub.permit is not None:
+        if not (plain and stamp.free):
             parked = self._parked(sub, place, to, hops)
             if isinstance(parked, HomiError):
                 self.refuse(sub, parked)
