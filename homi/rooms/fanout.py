@@ -23,7 +23,7 @@ from homi.envelope import (
 from homi.errors import BadMessage, HomiError
 from homi.postmaster import Postmaster, Result, Submission
 from homi.rooms.copies import postmark
-from homi.rooms.lane import LANE_MAX, Lane, reason_of
+from homi.rooms.lane import Lane, reason_of
 from homi.rooms.notices import Notices
 from homi.rooms.state import Rooms
 from homi.store.base import Store
@@ -110,10 +110,9 @@ class Fanout:
         self._owing[key] = set(due)
         for address in due:
             lane = self._lane(room, address)
-            lane.todo.append(item)
-            if len(lane.todo) > LANE_MAX:
-                oldest = lane.todo[int(lane.flying)]
-                self._given_up(lane, oldest, Reason.QUOTA, f"{LANE_MAX} wait for it")
+            lane.add(item)
+            while (oldest := lane.excess()) is not None:
+                self._given_up(lane, oldest, Reason.QUOTA, "too much waits for it")
             self._soon(lane)
         if not due:
             self._finish(key)
@@ -218,7 +217,7 @@ class Fanout:
             if item.seq in pending and item.rung is not Rung.PARKED:
                 break
             # It ended, or is held: one that is let go on comes anew.
-            lane.todo.popleft()
+            lane.drop(item)
             self._owing.pop((lane.room, item.seq), None)
         if lane.member.notify:
             self._notices.serve(lane)
@@ -265,7 +264,7 @@ class Fanout:
         why: str | None = None,
     ) -> None:
         """One for a member is done with."""
-        lane.todo.remove(item)
+        lane.drop(item)
         self._note(lane, item, rung, reason, why)
         self._settle(lane, item)
 

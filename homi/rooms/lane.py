@@ -8,6 +8,7 @@ import asyncio
 from collections import Counter, deque
 
 from homi.address import Name
+from homi.config import QUOTA_BYTES, QUOTA_PENDING
 from homi.envelope import Reason
 from homi.errors import HomiError, NoSuchName
 from homi.rooms.state import Member
@@ -15,8 +16,9 @@ from homi.store.mailbox import Item
 
 RETRY_FIRST = 1.0  # s after a try that failed
 RETRY_MAX = 60.0  # s
-# Letters that wait for one member: more of them would fill the room for all others.
-LANE_MAX = 5_000
+# What waits for one member: more of it would fill the room for all others.
+LANE_MAX = QUOTA_PENDING // 2  # letters
+LANE_BYTES = QUOTA_BYTES // 2
 _REASONS = frozenset(Reason)
 
 
@@ -24,6 +26,7 @@ class Lane:
     """The copies for one member of one room: one is under way at a time."""
 
     __slots__ = (
+        "bytes",
         "failures",
         "flying",
         "gone",
@@ -43,6 +46,7 @@ class Lane:
         self.room = room
         self.member = member
         self.todo: deque[Item] = deque()
+        self.bytes = 0  # of their lines
         self.flying = False
         self.gone = False  # it is no member any more
         self.failures = 0
@@ -59,6 +63,25 @@ class Lane:
     def address(self) -> str:
         """Whom it leads to."""
         return self.member.address
+
+    def add(self, item: Item) -> None:
+        """One more is for the member."""
+        self.todo.append(item)
+        self.bytes += item.length
+
+    def drop(self, item: Item) -> None:
+        """It is no more to be done; nothing happens where it was none."""
+        try:
+            self.todo.remove(item)
+        except ValueError:
+            return
+        self.bytes -= item.length
+
+    def excess(self) -> Item | None:
+        """The oldest that is not under way, where too much waits."""
+        over = len(self.todo) > LANE_MAX or self.bytes > LANE_BYTES
+        first = int(self.flying)
+        return self.todo[first] if over and len(self.todo) > first else None
 
     def well(self) -> None:
         """A try was taken."""

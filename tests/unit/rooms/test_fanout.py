@@ -214,11 +214,13 @@ def test_a_member_that_is_gone_is_tried_as_long_as_mail_for_a_device(run: Run) -
     run(scenario)
 
 
+@pytest.mark.parametrize(("limit", "most"), [("LANE_MAX", 2), ("LANE_BYTES", 600)])
 def test_more_than_may_wait_for_one_member_is_given_up_for_it(
-    run: Run, monkeypatch: pytest.MonkeyPatch
+    run: Run, monkeypatch: pytest.MonkeyPatch, limit: str, most: int
 ) -> None:
-    """The oldest; else one full mailbox would fill the room for all others."""
-    monkeypatch.setattr("homi.rooms.fanout.LANE_MAX", 2)
+    """The oldest; else one full mailbox would fill the room for all others, by few
+    long letters or many short ones."""
+    monkeypatch.setattr(lane, limit, most)
 
     async def scenario(company: Company) -> None:
         fill(company)
