@@ -5,11 +5,11 @@ client is a line here.
 """
 
 import asyncio
+from collections.abc import Iterable
 from typing import Protocol
 
-from homi.names import Names
-from homi.seatwatch import SeatWatch
-from homi.sessions import Sessions
+from homi.address import Name
+from homi.envelope import Reason
 
 
 class Watcher(Protocol):
@@ -27,13 +27,17 @@ class Watcher(Protocol):
         """Look again, for a notice that got lost."""
         ...
 
+    def why(self, name: Name) -> Reason | None:
+        """Why the body of name cannot be reached; None: it can, or is no concern."""
+        ...
+
 
 class Bodies:
     """Every watcher of one daemon."""
 
-    def __init__(self, names: Names, sessions: Sessions) -> None:
+    def __init__(self, watchers: Iterable[Watcher]) -> None:
         """Nothing is watched before start()."""
-        self._watchers: list[Watcher] = [SeatWatch(names, sessions)]
+        self._watchers = list(watchers)
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Let all of them watch."""
@@ -49,3 +53,8 @@ class Bodies:
         """Have each look again."""
         for watcher in self._watchers:
             watcher.sweep()
+
+    def why(self, name: Name) -> Reason | None:
+        """Why the body of name cannot be reached; None: it can, or it has none."""
+        found = (watcher.why(name) for watcher in self._watchers)
+        return next((reason for reason in found if reason is not None), None)

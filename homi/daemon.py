@@ -148,7 +148,7 @@ class Daemon:
             self._evidence,
             doubtful=store.mailboxes() if store.unclean else (),
         )
-        self._reach = Reach(self._evidence, clock, names, sessions)
+        self._reach = Reach(self._evidence, clock, names, sessions, store)
         self._courier = Courier(
             store,
             owners,
@@ -199,7 +199,7 @@ class Daemon:
         self._courier.subscribe(lambda name, _, line: self._talk.recorded(name, line))
         self._office.moved, self._office.explain = self._moved, self._explain
         self._office.order = self._courier.order
-        self._rooms = assembly.connect(self._office, self._courier, self._clock)
+        self._rooms = assembly.connect(self._office, self._courier, self._reach)
         self._office.since = self._clock.wall()
         self._office.findings = [
             found.shown

@@ -7,41 +7,79 @@ Owns their order: the safest first.  A new leg is a line here.  homi-legs(7).
 import asyncio
 from collections.abc import Callable
 
+from homi.address import Name
 from homi.bodies import Bodies
 from homi.clock import Clock
-from homi.envelope import CLAUDE
-from homi.legs.base import EvidenceSink, Leg
+from homi.codex.server import Servers
+from homi.codex.thread import CLIENT as CODEX
+from homi.codex.watch import CodexWatch
+from homi.envelope import CLAUDE, MessageId
+from homi.legs.base import EvidenceSink, Leg, Withdrawn, Witness
 from homi.legs.claude import ClaudeLeg
+from homi.legs.codex import CodexLeg
 from homi.legs.hook import HookLeg
 from homi.legs.seat import SeatLeg
+from homi.legs.threads import Answer, ThreadWitness
 from homi.legs.witness import ClaudeWitness
 from homi.legs.witnesses import Witnesses
 from homi.names import Names
-from homi.sessions import Sessions
+from homi.seatwatch import SeatWatch
+from homi.sessions import Session, Sessions
+from homi.store.base import Store
 
 
 class Reach:
     """The ways to hand letters to sessions."""
 
     def __init__(
-        self, sink: EvidenceSink, clock: Clock, names: Names, sessions: Sessions
+        self,
+        sink: EvidenceSink,
+        clock: Clock,
+        names: Names,
+        sessions: Sessions,
+        store: Store,
     ) -> None:
         """sink is told what becomes of letters."""
-        claude = ClaudeWitness(sink, clock)
-        self.hook = HookLeg(claude)
-        self.legs: list[Leg] = [ClaudeLeg(clock, claude), self.hook, SeatLeg(clock)]
-        self.witness = Witnesses({CLAUDE: claude}, sink)
-        self._bodies = Bodies(names, sessions)
-        self.sweep = self._bodies.sweep
-        self._claude = claude
+        self.clock = clock
+        self._sink = sink
+        self._store = store
+        self._servers = Servers()
+        self._claude = ClaudeWitness(sink, clock)
+        self._threads = ThreadWitness(sink, clock, self._servers)
+        self.hook = HookLeg(self._claude)
+        self.legs: list[Leg] = [
+            ClaudeLeg(clock, self._claude),
+            self.hook,
+            CodexLeg(self._servers, names),
+            SeatLeg(clock),
+        ]
+        witnesses: dict[str, Witness] = {CLAUDE: self._claude, CODEX: self._threads}
+        self.witness = Witnesses(witnesses, sink)
+        codex = CodexWatch(names, sessions, self._servers, self._ours, self._back)
+        self._bodies = Bodies([codex, SeatWatch(names, sessions)])
+        self.sweep, self.why = self._bodies.sweep, self._bodies.why
+
+    def answer(self, store: Answer) -> None:
+        """Have what a session says at the end of a turn stored as an answer by that."""
+        self._threads.answer = store
 
     def start(self, loop: asyncio.AbstractEventLoop) -> Callable[[], None]:
         """Tell from now on which bodies of names can be reached; what ends that, and
-        the reading of transcripts."""
+        all reading of what sessions write down."""
         self._bodies.start(loop)
         return self._close
 
     def _close(self) -> None:
         """Watch nothing and read nothing more."""
         self._bodies.stop()
+        self._threads.close()
+        self._servers.close()
         self._claude.close()
+
+    def _ours(self, name: Name, message: MessageId) -> bool:
+        """Whether the mailbox of name has, or had, that message."""
+        return self._store.mailbox(name).rung_of(message) is not None
+
+    def _back(self, session: Session, message: MessageId) -> None:
+        """A letter was taken back."""
+        self._sink(session.ref, Withdrawn(message))

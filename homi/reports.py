@@ -211,6 +211,7 @@ class SessionRow(msgspec.Struct, frozen=True, omit_defaults=True):
     status_at: str = ""  # RFC 3339, its own clock: since when its status is that
     waiting_for: str = ""  # what a waiting one waits for
     record: str = ""  # the file that says all this
+    client: str = ""  # whose it is where it has no record, and no pid
 
 
 class NameRow(msgspec.Struct, frozen=True, omit_defaults=True):

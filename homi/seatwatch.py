@@ -8,6 +8,7 @@ import asyncio
 
 from homi.address import Name
 from homi.claims import Body, Claim
+from homi.envelope import Reason
 from homi.names import Names
 from homi.pidwatch import PidWatch
 from homi.sessions import Session, Sessions
@@ -43,6 +44,10 @@ class SeatWatch:
         """Look at every bound name again."""
         for claim in self._names.all():
             self._judge(claim.name, claim)
+
+    def why(self, name: Name) -> Reason | None:
+        """Nothing: a seat that is gone does not come back."""
+        return None
 
     def _changed(self, name: Name, claim: Claim | None) -> None:
         """A claim changed or ended."""

@@ -104,8 +104,9 @@ class Errands:
         item = self._box.pending.get(seq)
         if item is None:
             return finished(job.do, message, self._box.rung_of(message))
-        pid = self._given(item, owner)
-        made = of_order(job.do, item, job.by, given=pid > 0)
+        given = self._given(item, owner)
+        made = of_order(job.do, item, job.by, given=given)
+        pid = item.session.pid if given and item.session else 0
         if isinstance(made, Move):
             return item, made, pid
         return Verdict(item.rung, item.reason, made is None, pid, made)
@@ -131,12 +132,11 @@ class Errands:
             self._offering.forget(self._box.name, item.seq)
         return Verdict(move.rung, move.reason, given=pid)
 
-    def _given(self, item: Item, owner: Session | None) -> int:
-        """The pid of the session that has the letter; 0: none that lives."""
+    def _given(self, item: Item, owner: Session | None) -> bool:
+        """Whether a session that lives has the letter."""
         if item.session is None or not in_hands(item):
-            return 0
-        gone = self._hands.where(item.session, owner) is Where.GONE
-        return 0 if gone else item.session.pid
+            return False
+        return self._hands.where(item.session, owner) is not Where.GONE
 
 
 def _settle(told: "asyncio.Future[bool]", kept: bool) -> None:

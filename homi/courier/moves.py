@@ -23,7 +23,10 @@ from homi.legs.base import (
     Receipt,
     Refused,
     Seen,
+    Stopped,
     Taken,
+    Waiting,
+    Withdrawn,
 )
 from homi.store.mailbox import Item
 
@@ -121,6 +124,8 @@ def of_evidence(
             # A line of taken also says so of a letter not known to be taken yet.
             rung = Rung.OFFERED if item.taken else Rung.TAKEN
             move = Move(rung=rung, reason=Reason.MODEL_UNAVAILABLE)
+        case Stopped() | Waiting() | Withdrawn():
+            move = _of_queue(item, evidence)
         case Receipt():
             # What stands in the conversation was not lost, whatever came late.
             move = None if item.taken else _receipt(item, evidence, now)
@@ -169,6 +174,31 @@ def _ignored(item: Item, now: Moment) -> Move | None:
         until=now.wall,
         by="ignored",
         repeat=True,
+    )
+
+
+def _of_queue(item: Item, evidence: Stopped | Waiting | Withdrawn) -> Move | None:
+    """The line after evidence from a client that keeps a queue."""
+    match evidence:
+        case Stopped(reason=reason):
+            return _stopped(item, reason)
+        case Waiting():
+            return Move(rung=Rung.HELD, reason=Reason.INTERRUPTED)
+        case Withdrawn():
+            return Move(rung=Rung.HELD, reason=Reason.NOT_LOADED, by="taken back")
+        case _:
+            assert_never(evidence)
+
+
+def _stopped(item: Item, reason: Reason) -> Move | None:
+    """Never again by itself: a turn that came to no end may have done half of it."""
+    if item.taken and item.reason is reason:
+        return None
+    return Move(
+        rung=Rung.OFFERED if item.taken else Rung.TAKEN,
+        reason=reason,
+        tell=f"the turn that had it came to no end ({reason}); it stands there, and is"
+        " not sent again by itself",
     )
 
 

@@ -120,7 +120,7 @@ class Offering:
             return self._later(Scope.SESSION, Reason.UNREACHABLE, rest - now)
         if self._hands.room(session) <= 0:
             return _not_ready(Scope.SESSION, Reason.PACED)
-        letter = self._letter(name, item, session, repeat=repeat)
+        letter = self._letter(name, item, session, repeat=repeat, again=again)
         if letter is None:
             return self._later(Scope.LETTER, Reason.DISK, UNREADABLE_RETRY)
         key = self._key(item, session, letter)
@@ -254,7 +254,13 @@ class Offering:
         return Move(rung=Rung.TAKEN, session=session.ref, leg=leg, by="transcript")
 
     def _letter(
-        self, name: Name, item: Item, session: Session, *, repeat: bool
+        self,
+        name: Name,
+        item: Item,
+        session: Session,
+        *,
+        repeat: bool,
+        again: bool = False,
     ) -> Letter | None:
         """The letter from its inbox line; None, and logged, if it is unreadable."""
         key, now = (name, item.seq), self._clock.monotonic()
@@ -281,6 +287,7 @@ class Offering:
             reply_socket=reply,
             line_socket=line,
             pulled=session.listed and not session.socket,
+            again=again,
         )
 
     def _key(self, item: Item, session: Session, letter: Letter) -> Key:

@@ -107,9 +107,8 @@ def _held(item: Item, by: str, *, given: bool) -> Move | HomiError | None:
     if item.rung is Rung.PARKED and item.reason in {Reason.OPERATOR, *ASIDE}:
         return None
     if given:
-        pid = item.session.pid if item.session else 0
         return NotReached(
-            f"cannot be held: the session {pid} was given it",
+            f"cannot be held: the session {_who(item)} was given it",
             hint="what a session has cannot be taken back; homi queue drop ends it",
         )
     # It was with a session that is gone: that must not be forgotten meanwhile.
@@ -119,12 +118,18 @@ def _held(item: Item, by: str, *, given: bool) -> Move | HomiError | None:
 def _back(item: Item, by: str, *, given: bool) -> Move | HomiError:
     """Ended, its sender told; not while a session has it, which may yet act on it."""
     if given:
-        pid = item.session.pid if item.session else 0
         return NotReached(
-            f"cannot be sent back: the session {pid} was given it",
+            f"cannot be sent back: the session {_who(item)} was given it",
             hint="homi queue drop ends it all the same",
         )
     return Move(rung=Rung.BOUNCED, reason=Reason.OPERATOR, by=by)
+
+
+def _who(item: Item) -> str:
+    """The session that has it, as people know it."""
+    if item.session is None:
+        return ""
+    return str(item.session.pid or item.session.start)
 
 
 def _again(item: Item, by: str) -> Move | HomiError | None:

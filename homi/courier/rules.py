@@ -21,6 +21,10 @@ from homi.store.mailbox import Item
 CLEAR_SETTLE = 1.0  # s
 
 
+# Held for one of these a letter is held where it is: in a session's hands.
+WITH_A_SESSION = frozenset({Reason.HOST_HELD, Reason.INTERRUPTED})
+
+
 class Where(Enum):
     """Where the process of the last hand-over is."""
 
@@ -76,7 +80,7 @@ def in_hands(item: Item) -> bool:
     """Whether some session may have it: only evidence takes it back from there."""
     return item.session is not None and (
         item.rung in (Rung.INTENT, Rung.OFFERED, Rung.TAKEN)
-        or (item.rung is Rung.HELD and item.reason is Reason.HOST_HELD)
+        or (item.rung is Rung.HELD and item.reason in WITH_A_SESSION)
     )
 
 

@@ -74,6 +74,7 @@ class Office:
         self.unbound: Callable[[int], str] = _bound
         self.connections: Callable[[], int] = int
         self.notes: Callable[[], dict[str, str]] = dict
+        self.absent: Callable[[Name], Reason | None] = lambda _name: None
         self.explain: Callable[[Name, Item], Shown] = _as_recorded
         self.order: Callable[[Name, Job], None] = _nobody
         self.way: Callable[[Device], Reason | None] = _no_way

@@ -15,6 +15,7 @@ from homi.config import QUOTA_BYTES, QUOTA_PENDING
 from homi.doors.answers import Doer, Reply
 from homi.doors.office import Office
 from homi.doors.rights import Rights
+from homi.envelope import Reason
 from homi.errors import NoSuchDevice, NoSuchName
 from homi.reports import (
     AliasRow,
@@ -122,7 +123,7 @@ class Views:
         pending = office.store.mailbox(claim.name).pending
         oldest = next(iter(pending.values()), None)
         state = "live" if owner else "room" if claim.room else "held"
-        note = notes.get(claim.name, "")
+        note = notes.get(claim.name, "") or _body(claim, office.absent(claim.name))
         if (members := office.members(claim.name)) is not None:
             note = note or f"{members} member{'' if members == 1 else 's'}"
         return NameRow(
@@ -155,7 +156,8 @@ class Views:
         owner = office.owners.owner(name) or office.owners.asking(name)
         pending = len(office.store.mailbox(name).pending)
         if owner is None:
-            why = "built-in" if name in BUILT_IN else "no-owner"
+            absent = office.absent(name) or "no-owner"
+            why = "built-in" if name in BUILT_IN else absent
             return [LegRow(name=name, leg="", usable=False, why=why, pending=pending)]
         return [
             LegRow(
@@ -248,14 +250,25 @@ def session_row(session: Session) -> SessionRow:
         status=session.status,
         cwd=session.cwd,
         version=session.version,
-        reachable=bool(session.socket),
+        reachable=bool(session.socket) or not session.listed,
         socket=session.socket,
         status_at=stamp_of(session.status_at),
         waiting_for=session.waiting_for,
-        record=f"{session.config_dir}/sessions/{session.pid}.json",
+        record=f"{session.config_dir}/sessions/{session.pid}.json"
+        if session.listed
+        else "",
+        client="" if session.listed else session.client,
     )
 
 
 def _since(box: Mailbox) -> str:
     """When the oldest pending message of a mailbox that has one came."""
     return next(iter(box.pending.values())).at
+
+
+def _body(claim: Claim, absent: Reason | None) -> str:
+    """What a person should know of what a name is bound to."""
+    if claim.body is None:
+        return ""
+    state = "" if absent is None else f" ({absent})"
+    return f"bound to {claim.body.client} {claim.body.id}{state}"

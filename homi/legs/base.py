@@ -52,6 +52,8 @@ class Letter(msgspec.Struct, frozen=True, kw_only=True):
     line_socket: str = ""  # a socket of ours in the session's own socket folder
     pulled: bool = False  # a hook of the session asks for it, nobody writes to it
     tooled: bool = False  # who reads it has homi's own tools; homi-mcp(1)
+    by_turn: bool = False  # the last words of the turn answer it
+    again: bool = False  # it goes out although the conversation may hold it
 
 
 class Leg(Protocol):
@@ -111,6 +113,25 @@ class ModelFailed(msgspec.Struct, frozen=True, tag=True):
     id: MessageId
 
 
+class Stopped(msgspec.Struct, frozen=True, tag=True):
+    """Taken, but its turn came to no end: the model has its text, or may have it."""
+
+    id: MessageId
+    reason: Reason
+
+
+class Waiting(msgspec.Struct, frozen=True, tag=True):
+    """A person stopped what it waits behind: it stays there until they go on."""
+
+    id: MessageId
+
+
+class Withdrawn(msgspec.Struct, frozen=True, tag=True):
+    """It was taken back before anybody could read it."""
+
+    id: MessageId
+
+
 class Receipt(msgspec.Struct, frozen=True, tag=True):
     """The client's own word, from a control frame at one of our sockets."""
 
@@ -119,7 +140,18 @@ class Receipt(msgspec.Struct, frozen=True, tag=True):
     drop_reason: str = ""  # rate-limited duplicate queue-full hop-runaway hop-loop
 
 
-Evidence = Taken | Seen | Blocked | Ignored | NoProof | ModelFailed | Receipt
+Evidence = (
+    Taken
+    | Seen
+    | Blocked
+    | Ignored
+    | NoProof
+    | ModelFailed
+    | Stopped
+    | Waiting
+    | Withdrawn
+    | Receipt
+)
 
 
 class EvidenceSink(Protocol):

@@ -153,6 +153,8 @@ def _reply(letter: Letter) -> str:
         ways.append("SendMessage to the from= address")
     if is_name(msg.from_):
         ways.append("the tool reply" if letter.tooled else f"homi reply {msg.id} -")
+        if letter.by_turn and msg.kind is Kind.ASK:
+            ways.append("the last words of this turn")
     what = "answer once" if msg.kind is Kind.ASK else "reply"
     told = f"{what}: {', or '.join(ways)}" if ways else "no way to reply"
     if room := _room(letter):

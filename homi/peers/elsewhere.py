@@ -46,3 +46,11 @@ def environ(pid: int) -> bytes | None:
         return None
     lines = [os.fsencode(f"{key}={value}") for key, value in found.items()]
     return b"\0".join(lines) or None
+
+
+def arguments(pid: int) -> list[bytes]:
+    """What it was started with, the program first; empty when it cannot be read."""
+    try:
+        return [os.fsencode(word) for word in psutil.Process(pid).cmdline()]
+    except (psutil.Error, ValueError, OSError):
+        return []

@@ -40,6 +40,15 @@ def environ(pid: int) -> bytes | None:
         return None
 
 
+def arguments(pid: int) -> list[bytes]:
+    """What it was started with, the program first; empty when it cannot be read."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb", buffering=0) as file:
+            return file.readall().split(b"\0")[:-1]
+    except OSError:
+        return []
+
+
 def _stat(pid: int) -> list[bytes] | None:
     """The fields of /proc/<pid>/stat behind the name."""
     try:

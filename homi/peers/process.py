@@ -64,6 +64,11 @@ def has_terminal(pid: int) -> bool:
     return system.has_terminal(pid)
 
 
+def arguments(pid: int) -> list[bytes]:
+    """What it was started with, the program first; empty when it cannot be read."""
+    return system.arguments(pid)
+
+
 def pid_domain() -> str:
     """The pidDomain a session of this machine and pid namespace writes."""
     if not sys.platform.startswith("linux"):

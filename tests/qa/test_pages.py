@@ -34,6 +34,7 @@ from homi.cli.limits import Limit
 from homi.cli.shape import Shape
 from homi.cli.status import Seen
 from homi.legs.claude import ClaudeLeg
+from homi.legs.codex import CodexLeg
 from homi.legs.hook import HookLeg
 from homi.legs.seat import SeatLeg
 from homi.links import bundle, frames
@@ -475,7 +476,12 @@ def test_each_setting_of_a_name_is_described_and_each_leg_exists() -> None:
     """The keys of `homi set`, and the legs that one of them may name."""
     text = section(page("homi-claim.1"), "DESCRIPTION")
     assert items(text, "Va") == {one.key for one in settings.show_all({}, (), "")}
-    assert (ClaudeLeg.name, HookLeg.name, SeatLeg.name) == settings.LEGS
+    assert (
+        ClaudeLeg.name,
+        HookLeg.name,
+        CodexLeg.name,
+        SeatLeg.name,
+    ) == settings.LEGS
 
 
 def test_each_setting_is_described() -> None:

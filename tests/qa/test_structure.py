@@ -112,6 +112,7 @@ def test_every_public_definition_says_what_it_promises() -> None:
         ("uvloop", {"homi/daemon.py"}),
         ("rich", {"homi/cli/screen.py"}),
         ("sqlite3", {"homi/store/database.py"}),
+        ("websockets", {"homi/codex/wire.py"}),
         ("mcp", {"homi/mcp/pipe.py", "homi/mcp/server.py"}),
         ("mcp_types", {"homi/mcp/pipe.py", "homi/mcp/server.py"}),
     ],
