@@ -9,6 +9,7 @@ from typing import Literal
 
 import msgspec
 
+from homi.codexorders import CodexPeer as CodexPeer
 from homi.envelope import MessageId, Rung, Was
 from homi.linkorders import AddLink as AddLink
 from homi.linkorders import Bundle as Bundle

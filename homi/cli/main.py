@@ -32,6 +32,7 @@ MODULES = {
     "ls": "ls",
     "whois": "whois",
     "legs": "legs",
+    "codex": "codex",
     "seat": "seat",
     "pair": "pair",
     "unpair": "pair",

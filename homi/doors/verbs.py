@@ -16,6 +16,7 @@ from homi.doors.importing import Importing
 from homi.doors.linking import Linking
 from homi.doors.naming import Naming
 from homi.doors.office import Office
+from homi.doors.peering import Peering
 from homi.doors.posting import Posting
 from homi.doors.pruning import Pruning
 from homi.doors.queueing import Queueing
@@ -49,6 +50,7 @@ class Verbs:
             **self._asking.doers(),
             **self._hooks.doers(),
             **Naming(office, rights, clock).doers(),
+            **Peering(office, rights, clock).doers(),
             **Rooming(office, rights, clock).doers(),
             **Importing(office, rights).doers(),
             **Readmission(office, rights).doers(),

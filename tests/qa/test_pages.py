@@ -57,6 +57,7 @@ from homi.setup.installation import Row
 from homi.setup.record import Kept
 from homi.store.pickup import Spooled
 from homi.store.refusals import Entry
+from homi.threads import Peered, ThreadRow
 from homi.turns import Counted
 
 REPOSITORY = Path(__file__).parents[2]
@@ -67,6 +68,7 @@ OF_VERB = {
     "setup": "homi-setup.1",
     "mcp": "homi-mcp.1",
     "seat": "homi-seat.1",
+    "codex": "homi-codex.1",
     "link": "homi-link.1",
     "bundle": "homi-bundle.1",
     "room": "homi-room.1",
@@ -362,6 +364,15 @@ def test_each_field_told_of_other_devices_is_described() -> None:
     title = "The fields of whois for an address on another device"
     told = section(page("homi-ls.1"), title)
     assert items(told, "Va") == set(FarWhois.__struct_fields__)
+
+
+def test_each_field_of_a_thread_is_described() -> None:
+    """As told by ls, and of what was done."""
+    text = page("homi-codex.1")
+    told = section(text, "The fields of ls")
+    assert items(told, "Va") == set(ThreadRow.__struct_fields__)
+    done = section(text, "The fields of what was done")
+    assert items(done, "Va") == set(Peered.__struct_fields__)
 
 
 def test_each_field_state_and_reason_of_a_seat_is_described() -> None:

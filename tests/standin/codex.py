@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from websockets.asyncio.server import ServerConnection, unix_serve
+from websockets.exceptions import ConnectionClosed
 
 Json = dict[str, Any]
 
@@ -211,6 +212,8 @@ class AppServer:
                     await client.send(json.dumps({"id": asked["id"], **answer}))
                 for each in self.threads.values():
                     self._drain(each)
+        except ConnectionClosed:
+            pass  # whoever asked was killed
         finally:
             self._clients.discard(client)
 

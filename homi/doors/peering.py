@@ -1,0 +1,90 @@
+"""The verb of names that are bound to Codex threads.
+
+Owns who may bind what; homi.codex.watch finds out who lives.  homi-codex(1).
+"""
+
+from homi.address import Name, parse_claimable
+from homi.claims import Body
+from homi.clock import Clock
+from homi.codex.thread import CLIENT
+from homi.codexorders import CodexPeer
+from homi.doors.answers import Doer, Reply
+from homi.doors.office import Office
+from homi.doors.rights import Rights
+from homi.errors import CannotCreate, NoInput, NotAllowed, Usage
+from homi.ids import SHAPE
+from homi.request import CallerClass, Request
+from homi.threads import Peered
+
+
+class Peering:
+    """What one caller binds."""
+
+    def __init__(self, office: Office, rights: Rights, clock: Clock) -> None:
+        """Holds no state of its own."""
+        self._office = office
+        self._rights = rights
+        self._clock = clock
+
+    def doers(self) -> dict[type[Request], Doer]:
+        """The verbs done here."""
+        return {CodexPeer: self._peer}
+
+    def _peer(self, request: CodexPeer, reply: Reply) -> None:
+        """Answered when it is on disk."""
+        name = parse_claimable(request.name)
+        if request.thread is None:
+            reply(request.i, self._part(name))
+            return
+        if not SHAPE.fullmatch(request.thread):
+            raise Usage(f"a thread is named by a UUID, not {request.thread[:64]!r}")
+        if not request.home.startswith("/"):
+            raise Usage("the home of a Codex is an absolute path")
+        self._allowed(name, request.thread)
+        fresh = self._claim(name)
+        options: dict[str, object] = {}
+        if request.program:
+            options["program"] = request.program
+        body = Body(
+            client=CLIENT,
+            id=request.thread,
+            home=request.home,
+            cwd=request.cwd,
+            options=options,
+        )
+        self._office.names.embody(name, body)
+        done = Peered(name, "peer", body.id, body.home, body.cwd, fresh)
+        reply(request.i, done)
+
+    def _part(self, name: Name) -> Peered:
+        """The name is bound to no thread any more, and stays claimed."""
+        body = self._office.names.require(name).body
+        if body is None or body.client != CLIENT:
+            raise NoInput(f"{name} is bound to no thread", hint="homi codex ls")
+        self._allowed(name, body.id)
+        self._office.names.embody(name, None)
+        return Peered(name, "unpeer", body.id, body.home, body.cwd)
+
+    def _allowed(self, name: Name, thread: str) -> None:
+        """77 where a session would bind another's name, or another than itself."""
+        caller = self._rights.caller
+        if caller.caller is not CallerClass.SESSION:
+            return
+        session = caller.session
+        if session is None or (session.client, session.session_id) != (CLIENT, thread):
+            raise NotAllowed("a session binds no thread but its own")
+        if self._office.names.get(name) is not None and not self._rights.owns(name):
+            raise NotAllowed(f"the name {name} is not this session's")
+
+    def _claim(self, name: Name) -> bool:
+        """See that it is claimed; whether it was not."""
+        names = self._office.names
+        if names.get(name) is not None:
+            return False
+        if (alias := names.aliases.get(name)) is not None:
+            raise CannotCreate(
+                f"{name} is an alias of {alias.to}, so it cannot be bound",
+                hint=f"homi alias rm {name} first",
+            )
+        names.claim(name, None, self._clock.wall())
+        return True
