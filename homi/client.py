@@ -308,6 +308,11 @@ def not_answered(message: str, error: HomiError) -> NotReached:
 
 def not_known(message: Outgoing, error: Lost) -> StorageFailed:
     """What is known of a message whose answer never came."""
+    if message.key:  # its id is made of that, and is not the one it has here
+        return StorageFailed(
+            f"{error.text}: the message of key {message.key} is not known to be stored",
+            hint="the same key is safe to send again",
+        )
     return StorageFailed(
         f"{error.text}: {message.id} is not known to be stored",
         hint=f"homi trace {message.id} tells; the same id is safe to send again",

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from homi.aclient import AsyncClient
 from homi.client import not_answered
 from homi.dial import Lost
-from homi.errors import TimedOut, Usage
+from homi.errors import StorageFailed, TimedOut, Usage
 from homi.far import FarRow, FarRows
 from homi.mcp import tools
 from homi.mcp.box import Box, Rows
@@ -27,6 +27,8 @@ Seeing = TypeVar("Seeing")
 Doer = Callable[[Any], Coroutine[Any, Any, Result]]
 
 SLACK = 7.0  # s beyond its time that a daemon may be away before a call gives up
+STORE_MAX = 45.0  # s for a message to be stored, within the time of a call
+SILENT = "the daemon gave no answer"
 NEEDS = {True: "human", False: None}
 
 
@@ -61,16 +63,25 @@ class Post:
     async def _send(self, call: tools.Send) -> Result:
         me = await self._me()
         needs = NEEDS[call.human]
-        sent = await self._client.send(call.to, call.text, sender=me.name, needs=needs)
-        return _sent(sent, me.name)
+        return await self.store(Outgoing(call.to, call.text, me.name, needs=needs))
 
     async def _reply(self, call: tools.Reply) -> Result:
         await self._me()
         about = await self._client.call(About(id=call.id.lower()), Found)
-        sent = await self._client.send(
-            about.to, call.text, sender=about.name, reply_to=about.id
-        )
-        return _sent(sent, about.name)
+        message = Outgoing(about.to, call.text, about.name, reply_to=about.id)
+        return await self.store(message)
+
+    async def store(self, message: Outgoing) -> Result:
+        """What became of a message; StorageFailed (74), naming its id, where nobody
+        said so in time: sent once more it would be another."""
+        try:
+            async with asyncio.timeout(STORE_MAX):
+                sent = await self._client.call(message.request(0, None), SendReport)
+        except TimeoutError:
+            raise _unknown(message, SILENT) from None
+        except Lost as error:
+            raise _unknown(message, error.text) from error
+        return _sent(sent, str(message.sender))
 
     async def _ask(self, call: tools.Ask) -> Result:
         me = await self._me()
@@ -86,7 +97,7 @@ class Post:
         except TimedOut as late:
             return _open(ask, late)
         except TimeoutError:
-            raise not_answered(ask, Lost("the daemon gave no answer")) from None
+            raise not_answered(ask, Lost(SILENT)) from None
         except Lost as error:
             raise not_answered(ask, error) from error
         try:
@@ -200,6 +211,14 @@ def _look(root: Path, me: Caller, find: Callable[[Box], Seeing]) -> Seeing:
     """On a thread of its own."""
     with Box(root, me) as box:
         return find(box)
+
+
+def _unknown(message: Outgoing, why: str) -> StorageFailed:
+    """What is known of a message whose answer never came."""
+    return StorageFailed(
+        f"{why}: {message.id} is not known to be stored",
+        hint=f"homi trace {message.id} tells; sent once more it would be another",
+    )
 
 
 def _sent(sent: SendReport, sender: str) -> Result:
