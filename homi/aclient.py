@@ -75,8 +75,12 @@ class AsyncClient:
     done, as with a send whose answer nobody waits for.
     """
 
-    def __init__(self, home: str | Path | None = None) -> None:
-        """home: the state root, by default the one the command homi uses."""
+    def __init__(
+        self, home: str | Path | None = None, *, thread: str | None = None
+    ) -> None:
+        """home: the state root, by default the one the command homi uses; thread: of
+        Codex, that this process is a tool of."""
+        self._thread = thread
         self.root = paths.state_root(None if home is None else str(home))
         self._wire: Wire | None = None
         self._opening = asyncio.Lock()
@@ -309,7 +313,7 @@ class AsyncClient:
 
     async def _fresh(self) -> Wire:
         """A connection of its own."""
-        return await Wire.open(self.root)
+        return await Wire.open(self.root, self._thread)
 
     async def _open(self) -> Wire:
         """The connection there is, else a new one; Absent (69) without a daemon."""

@@ -27,13 +27,24 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def classify(
-    pid: int, uid: int, sessions: Sessions, owners: Owners | None = None
+    pid: int,
+    uid: int,
+    sessions: Sessions,
+    owners: Owners | None = None,
+    thread: str | None = None,
 ) -> Caller:
     """The class of the process: its ancestors first, then variables and terminal.
 
+    thread: of Codex, that it says it is a tool of.  It is that thread then, or nobody:
+    whatever session may have started Codex, many threads live in one process of it.
+
     Whatever cannot be read proves nothing: such a caller is a service.
     """
-    session = session_above(pid, sessions)
+    if thread is not None:
+        bound = owners is not None and below_codex(pid)
+        session = owners.thread(thread) if owners is not None and bound else None
+    else:
+        session = session_above(pid, sessions)
     if session is not None:
         return Caller(
             caller=CallerClass.SESSION,
@@ -42,9 +53,19 @@ def classify(
             session=session,
             name=default_name(session, owners),
         )
-    if uid == os.getuid() and is_person(pid):
+    if thread is None and uid == os.getuid() and is_person(pid):
         return Caller(caller=CallerClass.PERSON, uid=uid, pid=pid, name=OWNER)
     return Caller(caller=CallerClass.SERVICE, uid=uid, pid=pid)
+
+
+def below_codex(pid: int) -> bool:
+    """Whether a Codex is among the ancestors of the process: a program of that name,
+    or a script of that name and what runs it."""
+    return any(
+        os.path.basename(word) == b"codex"
+        for each in process.ancestors(pid)
+        for word in process.arguments(each)[:2]
+    )
 
 
 def session_above(pid: int, sessions: Sessions) -> Session | None:

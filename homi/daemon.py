@@ -294,9 +294,9 @@ class Daemon:
             self.status = os.EX_SOFTWARE
             self.end("a bug")
 
-    def _verbs(self, pid: int, uid: int) -> Verbs:
+    def _verbs(self, pid: int, uid: int, thread: str | None) -> Verbs:
         """What answers a caller with these credentials."""
-        caller = classify(pid, uid, self._sessions, self._owners)
+        caller = classify(pid, uid, self._sessions, self._owners, thread)
         return Verbs(self._office, caller, self._clock)
 
     def _tell(self, item: Item, place: Name, step: str, text: str) -> None:

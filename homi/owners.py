@@ -126,6 +126,24 @@ class Owners:
             if owner.pid == ref.pid and owner.start == ref.start
         )
 
+    def thread(self, thread: str) -> Session | None:
+        """The thread of Codex as a session, if a name is bound to it; also where homi
+        itself cannot reach it."""
+        ref = SessionRef(0, f"codex:{thread}", thread)
+        claim = self._names.embodied(ref)
+        if claim is None or claim.body is None:
+            return None
+        return self._sessions.by_ref(ref) or Session(
+            pid=0,
+            start=ref.start,
+            session_id=thread,
+            name=claim.name,
+            address=claim.name,
+            cwd=claim.body.cwd,
+            config_dir=claim.body.home,
+            client=ref.client,
+        )
+
     def belongs(self, name: Name, session: Session) -> bool:
         """Whether the session may decide over the mail of name: it owns it, or it
         carries the name, nobody owns it and the claim's folder does not shut it out."""

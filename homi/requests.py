@@ -60,6 +60,7 @@ class Hello(Request, frozen=True, tag="hello"):
 
     v: int
     software: str
+    thread: str | None = None  # of Codex, that the caller is a tool of
 
 
 class Send(Request, frozen=True, tag="send"):

@@ -49,8 +49,11 @@ class Wire(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
 
     @classmethod
-    async def open(cls, root: Path) -> Self:
-        """Connect and say hello; dial.Absent (69) where no daemon runs."""
+    async def open(cls, root: Path, thread: str | None = None) -> Self:
+        """Connect and say hello; dial.Absent (69) where no daemon runs.
+
+        thread: of Codex, that this process is a tool of.
+        """
         path = control_socket(root)
         loop = asyncio.get_running_loop()
         try:
@@ -60,7 +63,7 @@ class Wire(asyncio.Protocol):
         except OSError as error:
             raise Unavailable(f"cannot connect to {path}: {error.strerror}") from error
         try:
-            await wire._meet()
+            await wire._meet(thread)
         except BaseException:
             wire.close()
             raise
@@ -122,7 +125,7 @@ class Wire(asyncio.Protocol):
 
     # ---- how ----
 
-    async def _meet(self) -> None:
+    async def _meet(self, thread: str | None) -> None:
         """The daemon is of our own uid, and of a version this homi speaks."""
         assert self._transport is not None
         _pid, uid = peer_credentials(self._transport.get_extra_info("socket"))
@@ -132,7 +135,8 @@ class Wire(asyncio.Protocol):
                 hint="name a folder of your own in HOMI_HOME",
             )
         software = f"homi {__version__}"
-        self.welcome = await self.call(Hello(v=PROTOCOL, software=software), Welcome)
+        hello = Hello(v=PROTOCOL, software=software, thread=thread)
+        self.welcome = await self.call(hello, Welcome)
         check_version(self.welcome.v)
 
     async def _ask(self, number: int, line: bytes) -> Json:

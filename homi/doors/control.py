@@ -120,7 +120,7 @@ class Connection:
             )
             self._wire.close()
             return
-        self._verbs = self._door.verbs(self._pid, self._uid)
+        self._verbs = self._door.verbs(self._pid, self._uid, request.thread)
         self._caller = self._verbs.caller
         self._doers = {**self._verbs.doers, Link: self._link}
         self._decode = _DECODERS[self._caller.caller]
@@ -240,9 +240,10 @@ class ControlDoor:
     """The listening socket and its bound on connections."""
 
     def __init__(
-        self, path: Path, device: str, verbs: Callable[[int, int], Verbs]
+        self, path: Path, device: str, verbs: Callable[[int, int, str | None], Verbs]
     ) -> None:
-        """verbs makes what answers a caller, given its pid and uid."""
+        """verbs makes what answers a caller, given its pid, its uid and the
+        thread of Codex it says it is a tool of."""
         self.device = device
         self.verbs = verbs
         self._path = path

@@ -5,13 +5,15 @@ is renamed, and gets and loses names, while its tools run.  homi-mcp(1) has the 
 """
 
 import asyncio
+import os
 from pathlib import Path
 from typing import NamedTuple
 
 from homi.aclient import AsyncClient
+from homi.callers import below_codex
 from homi.dial import Absent
 from homi.errors import NotAllowed
-from homi.mail import Self, measure
+from homi.mail import Self, ShownMail, measure
 from homi.reports import Identity
 from homi.requests import CallerClass
 
@@ -37,12 +39,14 @@ async def identify(client: AsyncClient, thread: str | None) -> Caller:
     thread: the conversation the client calls for.  Then it is that, and not whatever
     session happened to start the client.
     """
-    if thread is not None:
-        raise _unbound(f"this Codex thread ({thread[:36]})")
     try:
         me = await client.whoami()
     except Absent:
+        if thread is not None:
+            return await asyncio.to_thread(_thread_from_files, client.root, thread)
         return await asyncio.to_thread(_from_files, client.root)
+    if thread is not None and me.caller is not CallerClass.SESSION:
+        raise _no_thread(thread)
     return caller_of(me)
 
 
@@ -73,6 +77,25 @@ def _from_files(root: Path) -> Caller:
     if me.caller is not CallerClass.SESSION or me.name is None:
         raise _unbound("this client's session")
     return Caller((me.name,), live=False)
+
+
+def _thread_from_files(root: Path, thread: str) -> Caller:
+    """The name that the thread is bound to, while no daemon runs."""
+    for name, claim in ShownMail(root, lambda _: None).shown().claims.items():
+        body = claim.get("body")
+        bound = isinstance(body, dict) and (body.get("client"), body.get("id"))
+        if bound == ("codex", thread) and below_codex(os.getpid()):
+            return Caller((str(name),), live=False)
+    raise _no_thread(thread)
+
+
+def _no_thread(thread: str) -> NotAllowed:
+    """What is said to a thread without a name, and how its person gives it one."""
+    return NotAllowed(
+        f"this Codex thread ({thread[:36]}) has no name here, so it has no mail and"
+        " cannot sign any",
+        hint=f"its user gives it one: homi codex peer NAME --thread {thread[:36]}",
+    )
 
 
 def _unbound(what: str) -> NotAllowed:

@@ -65,12 +65,13 @@ class Desk:
         self._shown.pop(request, None)
         try:
             call = arguments(params.name, params.arguments)
-            found = await self._do(call, thread_of(context.meta))
+            thread = thread_of(context.meta)
+            found = await self._do(call, thread)
         except HomiError as error:
             text = TextContent(type="text", text=failed(error))
             return CallToolResult(content=[text], is_error=True)
         if found.seen is not None:
-            self.watch(request, found.seen)
+            self.watch(request, found.seen, thread)
         return CallToolResult(
             content=[TextContent(type="text", text=found.text)],
             structured_content=found.fields,
@@ -82,10 +83,10 @@ class Desk:
         if out is not None and not out.done():
             out.set_result(True)
 
-    def watch(self, request: RequestId, seen: Seen) -> None:
+    def watch(self, request: RequestId, seen: Seen, thread: str | None = None) -> None:
         """Record what the answer to a request shows, once that is out."""
         out = self._shown[request] = asyncio.get_running_loop().create_future()
-        task = asyncio.create_task(self._record(out, seen))
+        task = asyncio.create_task(self._record(out, seen, thread))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -107,7 +108,10 @@ class Desk:
             )
         self._calls += 1
         try:
-            async with asyncio.timeout(CALL_MAX), AsyncClient(self._root) as client:
+            async with (
+                asyncio.timeout(CALL_MAX),
+                AsyncClient(self._root, thread=thread) as client,
+            ):
                 return await Post(client, thread).do(call)
         except TimeoutError:
             raise NotReached(
@@ -119,13 +123,15 @@ class Desk:
         finally:
             self._calls -= 1
 
-    async def _record(self, out: "asyncio.Future[bool]", seen: Seen) -> None:
+    async def _record(
+        self, out: "asyncio.Future[bool]", seen: Seen, thread: str | None
+    ) -> None:
         """What never left, or cannot be recorded, is given once more: harmless."""
         try:
             async with asyncio.timeout(HANDED):
                 if not await out:
                     return
-            async with AsyncClient(self._root) as client:
+            async with AsyncClient(self._root, thread=thread) as client:
                 await client.ack(seen.ids, seen.name, "read")
         except (TimeoutError, HomiError, OSError):
             return

@@ -98,7 +98,7 @@ class House:
         self.door = ControlDoor(self.path, "mini", self._verbs)
         self.lines: list[Line] = []
 
-    def _verbs(self, _pid: int, _uid: int) -> Verbs:
+    def _verbs(self, _pid: int, _uid: int, _thread: str | None) -> Verbs:
         return Verbs(self.office, self.caller, SystemClock())
 
     async def emptied(self) -> None:
@@ -169,7 +169,7 @@ def test_the_folder_of_the_socket_is_made_private(tmp_path: Path) -> None:
 
     async def main() -> None:
         folder = tmp_path / "run" / "homi"
-        door = ControlDoor(folder / "abc.sock", "mini", lambda _pid, _uid: None)  # type: ignore[arg-type,return-value]
+        door = ControlDoor(folder / "abc.sock", "mini", lambda *_: None)  # type: ignore[arg-type,return-value]
         door.start()
         assert folder.stat().st_mode & 0o777 == 0o700
         door.close()

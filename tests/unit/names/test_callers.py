@@ -11,6 +11,8 @@ import pytest
 
 from homi.address import OWNER
 from homi.callers import classify
+from homi.claims import Body
+from homi.envelope import SessionRef
 from homi.requests import CallerClass
 from tests.unit.names.test_names import NOW
 from tests.unit.names.test_owners import Scene
@@ -167,3 +169,37 @@ def test_a_process_without_a_terminal_is_a_service(scene: Scene) -> None:
 def test_a_process_that_vanished_is_a_service(scene: Scene, pid: int) -> None:
     """It may end between its connect and our look."""
     assert classify(pid, UID, scene.sessions).caller is CallerClass.SERVICE
+
+
+def test_a_tool_of_a_bound_thread_is_that_thread(
+    registry: Registry, scene: Scene, tmp_path: Path
+) -> None:
+    """Whatever session started Codex; below no Codex, or of a thread that has no name,
+    it is nobody."""
+    thread = "0190aaaa-bbbb-7ccc-8ddd-eeeeeeeeeee1"
+    body = Body(client="codex", id=thread, home="/h", cwd="/")
+    scene.names.claim("bob", None, NOW)
+    scene.names.embody("bob", body)
+    script = tmp_path / "codex"
+    script.write_text("sleep 600 & echo $!; wait")
+    codex = subprocess.Popen(["/bin/sh", script], stdout=subprocess.PIPE)
+    assert codex.stdout is not None
+    tool = int(codex.stdout.readline())
+    registry.write(codex.pid, name="ada")
+    scene.look()
+    try:
+        found = classify(tool, UID, scene.sessions, scene.owners, thread)
+        assert (found.caller, found.name) == (CallerClass.SESSION, "bob")
+        assert found.session is not None
+        assert found.session.ref == SessionRef(0, f"codex:{thread}", thread)
+        assert scene.owners.belongs(found.name, found.session)
+        other = classify(tool, UID, scene.sessions, scene.owners, thread[:-1] + "2")
+        assert (other.caller, other.name) == (CallerClass.SERVICE, None)
+        apart = classify(os.getpid(), UID, scene.sessions, scene.owners, thread)
+        assert (apart.caller, apart.name) == (CallerClass.SERVICE, None)
+        plain = classify(tool, UID, scene.sessions, scene.owners)
+        assert plain.name == "ada"
+    finally:
+        os.kill(tool, signal.SIGKILL)
+        codex.wait()
+        codex.stdout.close()
