@@ -13,7 +13,7 @@ from pathlib import Path as File
 
 from homi.errors import NotReached
 from homi.setup import place, program
-from homi.setup.editor import Edited, State
+from homi.setup.editor import TAKEN, Edited, State
 from homi.setup.jsonc import Document, Path, Unsafe, Value
 from homi.setup.record import Kept
 
@@ -149,7 +149,7 @@ class Servers:
         if found == self._command:
             return Edited(text, [("tools", State.ALREADY)])
         if not program.calls(found, "mcp"):
-            raise Unsafe(f"its server {NAME} is another program")
+            raise Unsafe(TAKEN)
         self._renew(document)
         return Edited(document.text, [("tools", State.UPDATED)])
 

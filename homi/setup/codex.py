@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from homi.setup import program
-from homi.setup.editor import Edited, State
+from homi.setup.editor import TAKEN, Edited, State
 from homi.setup.jsonc import Unsafe
 from homi.setup.record import Kept
 
@@ -60,7 +60,7 @@ class Servers:
         if _words(there) == self._command:
             return Edited(text, [("tools", State.ALREADY)])
         if not program.calls(_words(there), "mcp"):
-            raise Unsafe(f"its server {NAME} is another program")
+            raise Unsafe(TAKEN)
         return Edited(self._renewed(text), [("tools", State.UPDATED)])
 
     def strip(self, text: str | None, kept: Kept) -> Edited:
@@ -162,16 +162,17 @@ def _read(text: str) -> dict[str, Any]:
     """What the text says; Unsafe where it is no TOML."""
     try:
         return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # also a number without end
         raise Unsafe(f"it is not TOML: {error}") from None
 
 
 def _checked(text: str, wanted: dict[str, Any]) -> str:
     """text, if it says what is wanted and nothing else."""
     none: dict[str, Any] = {"mcp_servers": {}}
-    if none | _read(text) != none | wanted:
-        raise Unsafe(f"its servers are written in a way that {TABLE} does not fit")
-    return text
+    with suppress(Unsafe):  # it was TOML before
+        if none | _read(text) == none | wanted:
+            return text
+    raise Unsafe(f"its servers are written in a way that {TABLE} does not fit")
 
 
 def _split(text: str) -> list[str]:

@@ -10,6 +10,9 @@ from typing import NamedTuple, Protocol
 
 from homi.setup.record import Kept
 
+# Why a file is left where a person called another server so.
+TAKEN = "its server homi is another program, which needs another name first"
+
 
 class State(StrEnum):
     """What became of a part."""

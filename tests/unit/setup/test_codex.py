@@ -83,21 +83,26 @@ def test_a_homi_that_moved_is_called_where_it_is_now(home: Home) -> None:
     assert "# mine" in file.read_text()
 
 
+OTHER = "is another program, which needs another name first"
+FORM = "written in a way that mcp_servers.homi does not fit"
+
+
 @pytest.mark.parametrize(
-    "given",
+    ("given", "why"),
     [
-        b"a = ",
-        b"\xff = 1\n",
-        b"a = 1\na = 2\n",
-        b"mcp_servers = {}\n",
-        b"mcp_servers = 1\n",
-        b"[[mcp_servers]]\n",
-        b'[mcp_servers.homi]\ncommand = "/x/homie"\nargs = ["mcp"]\n',
-        b'[mcp_servers.homi]\nurl = "http://127.0.0.1"\n',
+        (b"a = ", "not TOML"),
+        (b"\xff = 1\n", "not UTF-8"),
+        (b"a = 1\na = 2\n", "not TOML"),
+        (b"a = " + b"9" * 5_000, "not TOML"),
+        (b"mcp_servers = {}\n", FORM),
+        (b"mcp_servers = 1\n", "no table"),
+        (b"[[mcp_servers]]\n", "no table"),
+        (b'[mcp_servers.homi]\ncommand = "/x/homie"\nargs = ["mcp"]\n', OTHER),
+        (b'[mcp_servers.homi]\nurl = "http://127.0.0.1"\n', OTHER),
     ],
 )
 def test_a_file_that_cannot_be_edited_safely_is_left_alone(
-    home: Home, given: bytes
+    home: Home, given: bytes, why: str
 ) -> None:
     """One clear line, 65 and what to paste; the guide is put in all the same."""
     file = home.config / "config.toml"
@@ -106,6 +111,7 @@ def test_a_file_that_cannot_be_edited_safely_is_left_alone(
     assert status == 65
     first, hint, *rest = err.splitlines()
     assert first.startswith(f"homi: {file}: it is left alone: ")
+    assert why in first
     assert (hint, rest) == ("homi: hint: paste the above into it", [])
     assert TABLE in out
     assert "added\tguide" in out
