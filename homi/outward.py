@@ -87,7 +87,7 @@ class Outward:
             if sub.stamp.via.door == "peer":
                 head = sub.head
                 words = f"was refused: {found.text}; {found.hint}"
-                words = f"Your message {head.id} to {sub.to} {words}."
+                words = f"Your message {head.id} to {shown_to(sub.to)} {words}."
                 self._tell(head.from_, head.id, head.kind, "refused", words)
             return
         sub.clear = True
@@ -146,6 +146,12 @@ class Outward:
             self._waiting.popleft()
             if self._waiting:
                 asyncio.get_running_loop().call_soon(self._begin)
+
+
+def shown_to(to: str) -> str:
+    """Where a message was to go that has a secret in it, perhaps as the name there."""
+    _, at, device = to.partition("@")
+    return f"a name on {device}" if at else to
 
 
 def failed() -> HomiError:

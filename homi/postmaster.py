@@ -21,7 +21,7 @@ from homi.errors import BadMessage, HomiError, NoSuchName
 from homi.guard import Guard
 from homi.hops import is_loop, onward
 from homi.names import Names
-from homi.outward import Outward
+from homi.outward import Outward, shown_to
 from homi.owners import Owners
 from homi.replies import Replies, Told
 from homi.rerouting import Rerouting
@@ -145,7 +145,8 @@ class Postmaster:
     def refuse(self, sub: Submission, error: HomiError) -> None:
         """Answer with error; keep what was refused in quarantine with the reason."""
         reason = error.reason or error.code
-        log.info("%s to=%s status=refused (%s)", sub.head.id, show(sub.to), error.text)
+        to = shown_to(sub.to) if reason == Reason.SCAN else sub.to
+        log.info("%s to=%s status=refused (%s)", sub.head.id, show(to), error.text)
         # A link tries again until there is room: the other device keeps that.
         passing = reason == "disk" or (reason == "quota" and sub.stamp.linked)
         if not passing and not sub.stamp.set_aside:
@@ -153,7 +154,7 @@ class Postmaster:
             self.quarantine.refuse(
                 reason,
                 kept,
-                {"id": sub.head.id, "to": sub.to, "text": error.text}
+                {"id": sub.head.id, "to": to, "text": error.text}
                 | msgspec.to_builtins(sub.stamp.via),
             )
         sub.done(Result(sub.head.id, kept=False, rung=Rung.REFUSED, error=error))

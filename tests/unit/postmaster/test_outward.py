@@ -156,6 +156,27 @@ def test_nothing_leaves_unscanned_where_the_library_is_missing(
     run(scenario)
 
 
+def test_a_secret_in_an_address_is_in_no_record_either(
+    run: Callable[..., None], caplog: pytest.LogCaptureFixture
+) -> None:
+    """The device is told; the control is a name that is none."""
+    name = "sk-ant-" + "api03-ab3de6gh9jk2mn5pq8st1vw4xy7za0"
+
+    async def scenario(bench: Bench) -> None:
+        for to, text in ((f"{name}@lab", "hello"), ("nobody@nowhere", "hello")):
+            error = (await bench.send(letter(to, text), PEER)).error
+            assert error is not None
+        await settled(bench)
+        told = bench.refused.read_text() + caplog.text
+        told += "".join(x.decode() for x in bench.store.inboxes.values())
+        assert "a name on lab" in told
+        assert "nobody@nowhere" in told
+        assert name not in told
+
+    with caplog.at_level("INFO"):
+        run(scenario)
+
+
 @pytest.mark.parametrize("long", [False, True])
 def test_what_turns_out_to_need_a_library_that_is_missing_keeps_nobody_waiting(
     run: Callable[..., None], monkeypatch: pytest.MonkeyPatch, *, long: bool
