@@ -216,6 +216,8 @@ class Budget:
         chain = self.chains.get(turn.chain or turn.id)
         if turn.n > (TURNS if chain is None else chain.limit):
             return Reason.BUDGET
+        if chain is not None and turn.n and chain.count >= chain.most:
+            return Reason.BUDGET
         if self._full(turn.pair, now):
             return Reason.BUDGET
         # An answer may be the same twice where what it answers is another: only
@@ -268,6 +270,7 @@ class Budget:
             chain = self.chains.setdefault(turn.chain or turn.id, Chain())
             if turn.n >= chain.highest:
                 chain.highest, chain.last = turn.n, turn.id
+            chain.count += turn.reason is None
             chain.at = max(chain.at, turn.at)
             chain.parked = turn.reason or chain.parked
         if len(self.turns) > KEPT:

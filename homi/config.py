@@ -47,7 +47,8 @@ PACE_RATE = 0.4  # per second, sender and session
 DIGEST_FROM = 20  # letters: a longer backlog is one turn that lists it
 UNPROVEN_MAX = 40  # per session, over all senders
 # Without a person; homi-limits(7) has the reasons.
-TURNS = 12  # of one chain of causes
+TURNS = 12  # of one chain of causes, one behind the other
+BRANCHED = 100  # of one chain, all its branches together
 PAIR_TURNS = 200  # of two addresses, a day
 WAKES = 120  # turns of one session by one sender, an hour
 SWEEP = 60.0  # s: re-reads what a lost notice would have told
@@ -66,6 +67,7 @@ BOUNDS: tuple[tuple[str, int | float, str], ...] = (
     ("queue_bytes", QUEUE_BYTES, "bytes a device"),
     ("hops", HOPS_MAX, "devices"),
     ("turns", TURNS, "turns a chain"),
+    ("branched", BRANCHED, "turns a chain, branches together"),
     ("pair_turns", PAIR_TURNS, "turns a pair and day"),
     ("wakes", WAKES, "turns a sender, name and hour"),
     ("text_chars", MAX_TEXT_CHARS, "characters a message"),

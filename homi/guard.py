@@ -71,6 +71,8 @@ class Guard:
         known = self._bounds.budget.chains.get(turn.chain or turn.id)
         if known is not None and turn.n > known.limit:
             return f"{turn.n - 1} turns followed from one message without a person"
+        if known is not None and known.count >= known.most:
+            return f"{known.count} turns branched from one message without a person"
         return f"{PAIR_TURNS} turns between two of them in a day"
 
     def _ruled(

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from homi.config import TURNS
+from homi.config import BRANCHED, TURNS
 from homi.envelope import MessageId, Reason
 
 DAY = 86_400.0  # s a pair's turns count, and a chain is known after its last
@@ -120,11 +120,17 @@ class Chain(msgspec.Struct):
 
     limit: int = TURNS
     highest: int = 0
+    count: int = 0  # of all its branches; without those that were parked
     last: MessageId | None = None  # the turn that reached it
     fresh: int = 0
     times: int = 0
     at: float = 0.0
     parked: Reason | None = None  # since it was renewed last
+
+    @property
+    def most(self) -> int:
+        """Turns that all its branches may have together."""
+        return BRANCHED * (1 + self.times)
 
 
 class Talk(msgspec.Struct):

@@ -18,7 +18,7 @@ from homi.cli import options, output
 from homi.cli.failures import refused
 from homi.cli.mail import Mail
 from homi.clock import rfc3339
-from homi.config import HOPS_MAX, PAIR_TURNS, TURNS, WAKES
+from homi.config import BRANCHED, HOPS_MAX, PAIR_TURNS, TURNS, WAKES
 from homi.connection import Connection
 from homi.envelope import MessageId
 from homi.errors import ambiguous
@@ -98,6 +98,7 @@ def continue_(home: str, /, messages: tuple[str, ...], *, as_json: bool) -> int:
 def bounds() -> Iterator[Limit]:
     """What nobody can change."""
     yield Limit(kind="bound", about="turns of a chain", limit=TURNS)
+    yield Limit(kind="bound", about="turns of a chain's branches", limit=BRANCHED)
     yield Limit(kind="bound", about="turns of a pair in a day", limit=PAIR_TURNS)
     yield Limit(kind="bound", about="turns by a sender in an hour", limit=WAKES)
     yield Limit(kind="bound", about="devices on the way", limit=HOPS_MAX)

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from homi import ids
 from homi.budget import Budget
-from homi.config import PAIR_TURNS, TURNS, WAKES
+from homi.config import BRANCHED, PAIR_TURNS, TURNS, WAKES
 from homi.envelope import MessageId, Reason
 from homi.turns import DAY, HOUR, Cause, Counted, Sent, Turn, Wake
 
@@ -53,6 +53,42 @@ def test_a_chain_has_twelve_turns_among_however_many_agents() -> None:
         texts = [f"{n} is a number of its own" for n in range(20)]
         turns = talk(Budget(), names, texts)
         assert [turn.reason for turn in turns] == [None] * TURNS + [Reason.BUDGET]
+
+
+def branch(budget: Budget, begun: MessageId) -> list[Turn]:
+    """Each of three answers whatever comes to the two others, until nobody may."""
+    names, done = ["ada", "bob", "cleo"], list[Turn]()
+    todo = [(begun, "ada")]
+    while todo:
+        cause, writer = todo.pop(0)
+        for to in names:
+            if to == writer:
+                continue
+            text = f"the {len(done)}th thing that is said here"
+            turn = send(budget, writer, to, text, cause)
+            assert turn is not None
+            done.append(turn)
+            if turn.reason is None:
+                todo.append((turn.id, to))
+    return done
+
+
+def test_a_chain_that_branches_ends_with_all_its_branches_together() -> None:
+    """By depth and by pairs alone it would have six hundred; a person gives as many
+    more, and what no person let go on counts no branch."""
+    budget, begun = Budget(), fresh()
+    turns = branch(budget, begun)
+    passed = [turn for turn in turns if turn.reason is None]
+    assert len(passed) == BRANCHED
+    assert {turn.reason for turn in turns} == {None, Reason.BUDGET}
+    assert max(turn.n for turn in passed) < TURNS
+    budget.apply(budget.renew(begun, NOW))
+    more = branch(budget, passed[-1].id)
+    assert sum(turn.reason is None for turn in more) == BRANCHED
+    again = Budget()
+    for line in budget.lines(NOW):
+        again.apply(line)
+    assert again.chains[begun].count == 2 * BRANCHED
 
 
 def test_another_message_begins_another_chain() -> None:
