@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -101,12 +102,34 @@ class Codex:
         lines = self.run("exec", *quick, prompt).splitlines()
         return [json.loads(line) for line in lines if line.startswith("{")]
 
+    def live(self, name: str) -> None:
+        """A thread on a screen of its own, at the line where its person types."""
+        machine = self._machine
+        trusted = f'\n[projects."{machine.work}"]\ntrust_level = "trusted"\n'
+        if trusted not in self.config.read_text():
+            self.config.write_text(self.config.read_text() + trusted)
+        env = [f"{key}={value}" for key, value in self.env().items()]
+        machine.tmux(
+            *("new-session", "-d", "-s", name, "-x", "150", "-y", "45"),
+            *("-c", str(machine.work)),
+            shlex.join(["env", "-i", *env, str(self._command)]),
+        )
+        until(lambda: "Ask Codex" in machine.screen(name), "a Codex", 40, 0.2)
+
     def log(self) -> list[Json]:
         """The requests that its model was sent."""
         return list(self._get("/_ctl/log"))
 
     def end(self) -> None:
-        """The API is gone; a turn ends by itself."""
+        """The API is gone, and what serves threads; a turn ends by itself."""
+        subprocess.run(
+            self._machine.enter([str(self._command), "app-server", "daemon", "stop"]),
+            env=self.env(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
         self._api.terminate()
         self._api.wait(10)
 

@@ -1,7 +1,8 @@
 """A stand-in for the model's API that Codex speaks, on one loopback port (stdlib only).
 
 A prompt that holds `CALL name {json}` is answered by a call of the tool of that name,
-and what that returned by the text "done"; any other prompt by the text "ok".
+and what that returned by the text "done"; any other prompt by the text "ok", of one
+that holds `SLEEP n` n seconds later.
 
   GET /_ctl/log     every request so far: its tools by name, and all of it as text
 """
@@ -9,10 +10,12 @@ and what that returned by the text "done"; any other prompt by the text "ok".
 import argparse
 import json
 import re
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 Json = dict[str, Any]
+SLEEP = re.compile(r"SLEEP (\d+)")
 CALL = re.compile(r"CALL (\w+) (\{.*?\})")
 
 
@@ -79,6 +82,9 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("content-type", "text/event-stream")
         self.send_header("connection", "close")
         self.end_headers()
+        newest = json.dumps((body.get("input") or [""])[-1])
+        if (wanted := SLEEP.search(newest)) is not None:
+            time.sleep(int(wanted[1]))
         item = answer(body)
         head = {"id": "resp_1", "object": "response", "output": []}
         used = dict.fromkeys(("input_tokens", "output_tokens", "total_tokens"), 1)
