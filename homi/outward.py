@@ -87,7 +87,8 @@ class Outward:
             if sub.stamp.via.door == "peer":
                 head = sub.head
                 words = f"was refused: {found.text}; {found.hint}"
-                words = f"Your message {head.id} to {shown_to(sub.to)} {words}."
+                to = shown_to(sub.to, found)
+                words = f"Your message {head.id} to {to} {words}."
                 self._tell(head.from_, head.id, head.kind, "refused", words)
             return
         sub.clear = True
@@ -148,10 +149,11 @@ class Outward:
                 asyncio.get_running_loop().call_soon(self._begin)
 
 
-def shown_to(to: str) -> str:
-    """Where a message was to go that has a secret in it, perhaps as the name there."""
+def shown_to(to: str, error: HomiError) -> str:
+    """Where a message was to go, as it may be told: where it was refused for a secret
+    only the device, since the name there may be that."""
     _, at, device = to.partition("@")
-    return f"a name on {device}" if at else to
+    return f"a name on {device}" if at and error.reason == Reason.SCAN else to
 
 
 def failed() -> HomiError:

@@ -145,7 +145,7 @@ class Postmaster:
     def refuse(self, sub: Submission, error: HomiError) -> None:
         """Answer with error; keep what was refused in quarantine with the reason."""
         reason = error.reason or error.code
-        to = shown_to(sub.to) if reason == Reason.SCAN else sub.to
+        to = shown_to(sub.to, error)
         log.info("%s to=%s status=refused (%s)", sub.head.id, show(to), error.text)
         # A link tries again until there is room: the other device keeps that.
         passing = reason == "disk" or (reason == "quota" and sub.stamp.linked)

@@ -17,6 +17,7 @@ from homi.envelope import Kind, Msg, Via
 from homi.errors import BadMessage, HomiError, NoSuchName, NotReached, StorageFailed
 from homi.folders import FolderWatch
 from homi.names import Names
+from homi.outward import shown_to
 from homi.paths import make_private
 from homi.postmaster import Postmaster, Result, Stamp, Submission
 from homi.store import pickup
@@ -141,7 +142,8 @@ class PickupDoor:
             log.warning("%s stays in pickup (%s)", head.id, error.text)
             return
         if error is not None:
-            text = f"Your message {head.id} to {head.to} was refused: {error.text}."
+            to = shown_to(head.to, error)
+            text = f"Your message {head.id} to {to} was refused: {error.text}."
             self._postmaster.tell(
                 head.from_, head.id, Kind.MAIL, "refused", text, partial(_told, path)
             )

@@ -57,7 +57,12 @@ def test_a_refused_secret_is_in_no_file_and_no_output(place: Place) -> None:
     done = place.homi("send", "--from", "svc", "gds@mini", SECRET)
     assert (done.returncode, done.stdout.split()[0]) == (0, "spooled")
     spooled = done.stdout.split()[1]
+    token = "sk-ant-" + "api03-ab3de6gh9jk2mn5pq8st1vw4xy7za0"
+    named = place.homi("send", "--from", "svc", f"{token}@mini", "hi").stdout.split()[1]
     place.start()
+    text = place.notice("svc", named)["msg"]["text"]
+    assert f"{named} to a name on mini was refused" in text
+    assert token not in text
     assert "password in text at 12" in place.notice("svc", spooled)["msg"]["text"]
     until(lambda: not traces(place), f"the secret is gone: {traces(place)}")
     place.send("svc", SECRET)
