@@ -183,8 +183,13 @@ class _Inquiry:
 
     def start(self) -> None:
         """Ask about the newest; where it knows those, it knows what is older."""
-        ids = self._recall.store.mailbox(self._place).onward(FIRST)
-        if ids and self._mark is None:
+        box = self._recall.store.mailbox(self._place)
+        ids = box.onward(FIRST)
+        if self._mark is None and 0 < len(box.pending) == box.last_seq:
+            # Nothing ever left it.  To read so in the files would keep a long queue
+            # waiting, and the loop with it.
+            self._end()
+        elif ids and self._mark is None:
             self._ask(ids, self._first)
         else:
             self._walk()

@@ -3,7 +3,8 @@
 Each comes to the daemon at SOCKET as `link serve` does, with the key in KEYS/dNNNN and
 a connection of its own.  KIND is what it does with mail: good takes it, dead stops
 reading, refusing has no room, slow takes a while for each, idle gets none.  Prints
-the seconds from the first mail to the last of the good ones, which get COUNT in all.
+the seconds from the first mail to the last of the good ones, which get COUNT in all,
+and how many came to any of them meanwhile.
 """
 
 import asyncio
@@ -34,10 +35,11 @@ LATE = 120.0  # s for all of it
 
 
 class Tally:
-    """What the good ones got."""
+    """What the good ones got, and all."""
 
     def __init__(self, count: int) -> None:
         self.left = count
+        self.came = 0
         self.begun = 0.0
         self.over: asyncio.Future[float] = asyncio.get_running_loop().create_future()
 
@@ -86,6 +88,7 @@ class Far:
     def met(self, _exchange: Exchange, _peer: Peer) -> None: ...
 
     def take(self, _exchange: Exchange, _mail: Mail, answered: Answered) -> None:
+        self._tally.came += 1
         if self._kind == "good":
             self._tally.one()
             answered(None)
@@ -117,7 +120,8 @@ async def main(path: str, keys: Path, kinds: list[str], count: int) -> None:
     for number, kind in enumerate(kinds):
         far = Far(f"d{number:04d}", kind, keys, tally)
         await far.come(path, LineProtocol(outbox, BigLine(), far.handler))
-    print(await asyncio.wait_for(tally.over, LATE), flush=True)
+    seconds = await asyncio.wait_for(tally.over, LATE)
+    print(seconds, tally.came, flush=True)
 
 
 if __name__ == "__main__":

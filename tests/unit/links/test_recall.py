@@ -170,6 +170,18 @@ def test_behind_a_start_the_files_tell_what_was_sent(tmp_path: Path) -> None:
     assert (empty.questions, empty.queues.released) == ([], [MINI])
 
 
+def test_of_a_queue_that_nothing_ever_left_no_file_is_read(tmp_path: Path) -> None:
+    """All of it is pending, and goes at once; where one is not, the files tell."""
+    for gone, below in ((0, []), (1, [None])):
+        world = World(tmp_path, 0)
+        box = world.store.mailbox(MINI)
+        box.last_seq = 300
+        box.pending.update((seq, item(seq)) for seq in range(1 + gone, 301))
+        world.meet()
+        assert world.queues.released == [MINI]
+        assert (world.questions, world.files.below) == ([], below)
+
+
 def test_a_crash_while_they_go_again_forgets_none(tmp_path: Path) -> None:
     """What is newer went through meanwhile and would hide them; the mark stays until
     all of them are settled."""
