@@ -15,6 +15,7 @@ from homi.dial import Dial
 from homi.errors import HomiError, NotReached
 from homi.links import blobline
 from homi.links.blobline import Lines
+from homi.links.leaving import leaving
 from homi.store.blobs import MOST, PIECE, Blobs, Part, failed
 from homi.store.disk import RealDisk
 
@@ -63,7 +64,7 @@ def _receive(part: Part, most: int, write: Write) -> None:
 
 def _send(blobs: Blobs, name: str, write: Write) -> None:
     """From the blob to the other end."""
-    fd, size = blobs.open(name)
+    fd, size = leaving(blobs, name)
     write(blobline.holds(size))
     lines = Lines()
     at = blobline.count(_line(lines), "at", MOST)

@@ -12,6 +12,7 @@ from typing import Protocol, TypeVar
 from homi.errors import HomiError, NotReached
 from homi.links import blobline
 from homi.links.blobline import Lines
+from homi.links.leaving import leaving
 from homi.links.pipe import PLAIN, Connection
 from homi.store.blobs import MOST, PIECE, Blobs, Part, failed
 
@@ -73,7 +74,7 @@ class Channel:
 
     async def send(self, name: str) -> None:
         """Let the blob be there; returns when it is durable."""
-        fd, size = await _aside(self._blobs.open, name)
+        fd, size = await _aside(leaving, self._blobs, name)
         try:
             await self._write(blobline.holds(size))
             at = blobline.count(await self._line(), "at", MOST)

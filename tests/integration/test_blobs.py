@@ -82,6 +82,25 @@ def test_a_blob_goes_either_way_whoever_dialled(pair: Pair) -> None:
     assert not list(blobs(pair.mini).glob(".*"))
 
 
+def test_a_text_with_a_secret_in_it_leaves_no_device(pair: Pair) -> None:
+    """Whoever asks for it, and whoever dialled; the controls are the text without, and
+    what is no text."""
+    secret = b"key = AKIA2E0A8F3B244C9986\n"
+    for one, other in ((pair.laptop, pair.mini), (pair.mini, pair.laptop)):
+        for do, owner, taker in (("put", one, other), ("get", other, one)):
+            note = f"{one.device} {do}\n".encode()
+            name = keep(owner, note + secret)
+            with pytest.raises(
+                HomiError, match=r"aws-key-id in the blob .* at \d+"
+            ) as e:
+                move(one, do, other.device, name)
+            assert "AKIA" not in str(e.value)
+            assert not (blobs(taker) / name).exists()
+            for harmless in (note, note + secret + b"\0"):
+                found = move(one, do, other.device, keep(owner, harmless))
+                assert found["size"] == len(harmless)
+
+
 def test_a_cut_loses_no_more_than_what_was_under_way(pair: Pair) -> None:
     """What is there already is not sent again; what is there and wrong is thrown away,
     and told."""
