@@ -6,13 +6,14 @@ homi-mailbox(5) lists them.
 """
 
 import os
+from collections.abc import Iterable
 
 import msgspec
 
 from homi import address as grammar
 from homi.address import BUILT_IN, Device, Name
 from homi.envelope import SessionRef
-from homi.errors import NoInput, Usage
+from homi.errors import CannotCreate, NoInput, Usage
 
 # Above every pid a system can have, and a canonical decimal of 12 digits: a record
 # of that number is never taken for a process's, a socket's path stays short.
@@ -176,3 +177,13 @@ def real_folder(cwd: str) -> str:
     if not os.path.isdir(real):
         raise NoInput(f"no folder {grammar.show(cwd)}")
     return real
+
+
+def check_body(claims: Iterable[Claim], name: Name, body: Body) -> None:
+    """CannotCreate (73) where another name than that has the body."""
+    for each in claims:
+        if each.body and each.body.ref == body.ref and each.name != name:
+            raise CannotCreate(
+                f"{each.name} has that {body.client} already",
+                hint=f"homi release {each.name}, or bind another",
+            )

@@ -24,6 +24,7 @@ from homi.claims import (
     Mirror,
     Released,
     State,
+    check_body,
     real_folder,
 )
 from homi.clock import rfc3339
@@ -213,23 +214,19 @@ class Names:
     def bind(self, name: str, ref: SessionRef | None) -> Claim:
         """Keep which session a person gave the name to; Usage (64) for a built-in."""
         claim = self._ownable(name)
-        claim = msgspec.structs.replace(claim, bound=ref)
-        self._put(claim)
-        return claim
+        return self._put(msgspec.structs.replace(claim, bound=ref))
 
     def embody(self, name: str, body: Body | None) -> Claim:
         """Keep what the name is bound to, or that it is no more; Usage (64) for a
         built-in, CannotCreate (73) where another name has that body."""
         claim = self._ownable(name)
-        other = self.embodied(body.ref) if body is not None else None
-        if body is not None and other is not None and other.name != claim.name:
-            raise CannotCreate(
-                f"{other.name} has that {body.client} already",
-                hint=f"homi release {other.name}, or bind another",
-            )
-        claim = msgspec.structs.replace(claim, body=body)
-        self._put(claim)
-        return claim
+        if body is not None:
+            self.check_body(claim.name, body)
+        return self._put(msgspec.structs.replace(claim, body=body))
+
+    def check_body(self, name: Name, body: Body) -> None:
+        """CannotCreate (73) where another name has that body."""
+        check_body(self._state.claims.values(), name, body)
 
     def embodied(self, ref: SessionRef) -> Claim | None:
         """The claim that is bound to that body."""
@@ -251,9 +248,7 @@ class Names:
         """
         claim = self._ownable(name, "is never offered to a session")
         changed = settings.change(claim.settings, pairs, legs)
-        claim = msgspec.structs.replace(claim, settings=changed)
-        self._put(claim)
-        return claim
+        return self._put(msgspec.structs.replace(claim, settings=changed))
 
     def desk(self, address: str, now: float, ask: str = "") -> int:
         """The number that stands for a sender's address: its mirror's, else one at
@@ -320,13 +315,14 @@ class Names:
                 hint=f"homi claim --no-front {front} first",
             )
 
-    def _put(self, claim: Claim) -> None:
-        """Save one claim and tell it; a released one of that name ends."""
+    def _put(self, claim: Claim) -> Claim:
+        """Save one claim, tell it and return it; a released one of that name ends."""
         claims = {**self._state.claims, claim.name: claim}
         released = dict(self._state.released)
         released.pop(claim.name, None)
         self._save(claims=claims, released=released)
         self._tell(claim.name, claim)
+        return claim
 
     def _save(self, **changes: object) -> None:
         """Let the file, then the memory, hold the change; StorageFailed (74) leaves

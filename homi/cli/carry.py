@@ -29,7 +29,8 @@ def run(dial: Dial, peer: str, token: str, write: Write) -> int:
     ask = {"verb": "carry", "i": 1, "peer": peer, "token": token}
     granted = dial.ask(dumps(ask).encode() + b"\n")
     dial.settimeout(None)
-    _thread.start_new_thread(_watch, (dial,))
+    over = list[bool]()
+    _thread.start_new_thread(_watch, (dial, over))
     blobs = Blobs(str(granted.get("root")), RealDisk())
     name = str(granted.get("sha256"))
     most = blobline.count(granted, "most", MOST)
@@ -41,6 +42,8 @@ def run(dial: Dial, peer: str, token: str, write: Write) -> int:
             _send(blobs, name, write)
     except OSError as error:
         raise failed(error) from error
+    finally:
+        over.append(True)
     return 0
 
 
@@ -91,9 +94,11 @@ def _read() -> bytes:
     return os.read(0, PIECE)
 
 
-def _watch(dial: Dial) -> None:
-    """A daemon that ends, or takes the grant back, ends this."""
+def _watch(dial: Dial, over: list[bool]) -> None:
+    """A daemon that ends, or takes the grant back, ends this; not what is over, whose
+    last line is still to be written."""
     try:
         dial.answer()
     except HomiError:
-        os._exit(os.EX_TEMPFAIL)
+        if not over:
+            os._exit(os.EX_TEMPFAIL)

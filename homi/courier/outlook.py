@@ -28,12 +28,15 @@ class Outlook(msgspec.Struct, frozen=True):
 def outlook(
     legs: Sequence[Leg], name: Name, session: Session, hands: Hands, offering: Offering
 ) -> list[Outlook]:
-    """Each leg in the order of its use; only the first that serves may be usable."""
+    """Each leg for sessions of that client, in the order of its use; only the first
+    that serves may be usable."""
     found: list[Outlook] = []
     reason, until = offering.stopped(name, session)
     if reason is None and hands.room(session) <= 0:
         reason = Reason.PACED
     for leg in legs:
+        if leg.client != session.client:
+            continue
         if not offering.allows(name, leg):
             found.append(Outlook(leg.name, Reason.OPERATOR))
         elif leg.serves(session):

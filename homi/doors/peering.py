@@ -41,7 +41,6 @@ class Peering:
         if not request.home.startswith("/"):
             raise Usage("the home of a Codex is an absolute path")
         self._allowed(name, request.thread)
-        fresh = self._claim(name)
         options: dict[str, object] = {}
         if request.program:
             options["program"] = request.program
@@ -52,6 +51,8 @@ class Peering:
             cwd=request.cwd,
             options=options,
         )
+        self._office.names.check_body(name, body)  # what is refused claims nothing
+        fresh = self._claim(name)
         self._office.names.embody(name, body)
         done = Peered(name, "peer", body.id, body.home, body.cwd, fresh)
         reply(request.i, done)

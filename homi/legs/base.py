@@ -60,6 +60,7 @@ class Leg(Protocol):
     """A way to hand letters to sessions."""
 
     name: str
+    client: str  # whose sessions it is for
 
     def serves(self, session: Session) -> bool:
         """Whether this leg can reach the session at all."""

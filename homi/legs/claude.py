@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from homi.clock import Clock
-from homi.envelope import Reason, Rung
+from homi.envelope import CLAUDE, Reason, Rung
 from homi.legs import render
 from homi.legs.base import Deferred, Held, Letter, Offered, Outcome
 from homi.peers.frame import build_message, build_rename, build_tag
@@ -42,6 +42,7 @@ class ClaudeLeg:
     """Hands letters to sessions of Claude Code that have a socket."""
 
     name = "claude"
+    client = CLAUDE
 
     def __init__(self, clock: Clock, learnt: Learnt) -> None:
         """learnt: the witness, which finds out what a session proves."""

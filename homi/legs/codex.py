@@ -31,6 +31,7 @@ class CodexLeg:
     """The leg to a thread of Codex."""
 
     name = CLIENT
+    client = CLIENT
 
     def __init__(self, servers: Servers, names: Names) -> None:
         """names: what a thread was bound with."""

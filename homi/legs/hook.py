@@ -6,7 +6,7 @@ it afterwards is the witness's.  homi-legs(7) has the measurements.
 
 import asyncio
 
-from homi.envelope import Reason, Rung
+from homi.envelope import CLAUDE, Reason, Rung
 from homi.legs import render
 from homi.legs.base import Deferred, Held, Letter, Offered, Outcome
 from homi.legs.claude import Learnt
@@ -55,6 +55,7 @@ class HookLeg:
     """Hands letters to sessions that have no socket, when they ask."""
 
     name = "hook"
+    client = CLAUDE
 
     def __init__(self, learnt: Learnt) -> None:
         """learnt: the witness, which finds out what a session proves."""

@@ -38,6 +38,7 @@ class SeatLeg:
     """Types letters into seats."""
 
     name = "seat"
+    client = "seat"
 
     def __init__(self, clock: Clock) -> None:
         """Nothing is kept between two letters."""

@@ -55,6 +55,8 @@ APART = {
     *(f"room {verb}" for verb in ("create", "join", "leave", "rm", "ls")),
     "seat spawn",
     "seat bind",
+    "codex peer",
+    "codex unpeer",
 }
 
 SAME = ("ada", "ADA", "ada@self", "ada@here", "Ada@HERE")

@@ -234,6 +234,7 @@ class Slot:
     """A leg that keeps what it was given and answers what the test laid out."""
 
     name = "slot"
+    client = "claude"
 
     def __init__(self) -> None:
         self.offers: list[Offer] = []
