@@ -1,7 +1,7 @@
 """What stands in front of the out queues: no message leaves with a secret in it.
 
-Owns the order in which messages are looked at, what a refusal says, and what a person
-lets pass.  What a secret is, homi.scan knows.  homi-send(1) states the rules.
+Owns the order in which messages are looked at, and what a person lets pass.  What a
+secret is, homi.scan knows.  homi-send(1) states the rules.
 """
 
 import asyncio
@@ -11,8 +11,8 @@ from collections.abc import Callable
 from functools import partial
 
 from homi.envelope import Kind, MessageId, Msg, Reason, Via
-from homi.errors import BadMessage, HomiError, Unavailable
-from homi.scan.scanner import Finding, Scanner, Steps
+from homi.errors import HomiError, Unavailable
+from homi.scan.scanner import Scanner, Steps, refusal
 from homi.submission import Submission
 
 log = logging.getLogger("homi.postmaster")
@@ -69,12 +69,12 @@ class Outward:
     def reason(self, words: str) -> HomiError | None:
         """Why words cannot be kept as the reason of a person."""
         found = self._scanner.text(words, "the reason for --allow-secret")
-        return refusal(found)
+        return refusal(found, HINT)
 
     def _judge(self, head: Msg, msg: bytes) -> HomiError | None:
         """Why a message may not leave, told at once."""
         try:
-            return refusal(self._scanner.findings(head, msg))
+            return refusal(self._scanner.findings(head, msg), HINT)
         except HomiError as error:  # it could not be looked at
             return error
 
@@ -128,7 +128,7 @@ class Outward:
             next(self._steps)
             ended = False
         except StopIteration as end:
-            judged = refusal(end.value)
+            judged = refusal(end.value, HINT)
         except HomiError as error:
             judged = error
         finally:
@@ -161,16 +161,4 @@ def failed() -> HomiError:
     return Unavailable(
         "the scan for secrets failed, so it may not leave this device",
         hint="the log of the daemon says why",
-    )
-
-
-def refusal(found: tuple[Finding, ...]) -> HomiError | None:
-    """What a sender is told: each rule and place, never what stands there."""
-    if not found:
-        return None
-    places = "; ".join(f"{one.rule} in {one.field} at {one.offset}" for one in found)
-    return BadMessage(
-        f"it may not leave this device with a secret in it: {places}",
-        hint=HINT,
-        reason=str(Reason.SCAN),
     )

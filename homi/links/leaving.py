@@ -5,8 +5,7 @@ Owns which blobs are looked at.  What a secret is, homi.scan knows.
 
 import os
 
-from homi.errors import BadMessage
-from homi.scan.scanner import Scanner
+from homi.scan.scanner import Scanner, refusal
 from homi.store.blobs import Blobs
 
 TEXT_MAX = 1 << 20  # bytes: what is longer, or no text, goes as it is
@@ -24,12 +23,8 @@ def leaving(blobs: Blobs, name: str) -> tuple[int, int]:
     except UnicodeDecodeError:
         return fd, size
     found = () if "\0" in text else Scanner().text(text, f"the blob {name[:12]}")
-    if not found:
-        return fd, size
-    os.close(fd)
-    places = "; ".join(f"{one.rule} in {one.field} at {one.offset}" for one in found)
-    raise BadMessage(
-        f"it may not leave this device with a secret in it: {places}",
-        hint="take it out of the file",
-        reason="scan",
-    )
+    refused = refusal(found, "take it out of the file")
+    if refused is not None:
+        os.close(fd)
+        raise refused
+    return fd, size

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from homi.envelope import Msg, encode
+from homi.envelope import Msg, Reason, encode
+from homi.errors import BadMessage, HomiError
 from homi.scan import library
 from homi.scan.keys import keys, named
 from homi.scan.rules import LONG, TOKENS, Rule, hay, tokens
@@ -29,6 +30,18 @@ class Finding(NamedTuple):
     rule: str
     field: str  # of msg: text, tags[0], or UNKNOWN
     offset: int  # in characters of that field
+
+
+def refusal(found: tuple[Finding, ...], hint: str) -> HomiError | None:
+    """What a sender is told: each rule and place, never what stands there."""
+    if not found:
+        return None
+    places = "; ".join(f"{one.rule} in {one.field} at {one.offset}" for one in found)
+    return BadMessage(
+        f"it may not leave this device with a secret in it: {places}",
+        hint=hint,
+        reason=str(Reason.SCAN),
+    )
 
 
 Steps = Generator[None, None, tuple[Finding, ...]]
