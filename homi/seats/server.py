@@ -41,7 +41,7 @@ class Seat(msgspec.Struct, frozen=True, kw_only=True):
     pane: Pane
     by: list[str] = []  # who spawned it, then who spawned the seat of that one
     at: float = 0.0  # wall seconds: when it was opened
-    ended: str = ""  # the exit status of its program, or a signal
+    ended: str = ""  # the exit status of its program; a moment later than pane.dead
     socket: str = ""  # of its tmux server
 
     @property

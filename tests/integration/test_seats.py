@@ -234,6 +234,8 @@ def test_a_program_that_ended_stays_to_be_seen_as_dead(
     dora = Stand(server, folder, "dora")
     typist.send(dora.seat, "bye")
     dora.becomes(State.DEAD)
+    # The pane is dead when its end is read, its status there when it was waited for.
+    until(lambda: server.find("dora").ended, "the status is there")
     seat = server.find("dora")
     assert (seat.ref, seat.ended) == (dora.seat.ref, "3")
     assert held(typist, dora) == Why.DEAD
