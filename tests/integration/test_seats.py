@@ -148,12 +148,13 @@ def test_at_a_dialog_nothing_is_typed_and_an_answer_is_chosen_by_sight(
     assert menu is not None
     assert menu.about == ["Bash command", "git push", "Do you want to proceed?"]
     assert typist.respond(ada.seat, 2, menu) is State.IDLE
-    assert ada.got("chose") == ["No"]
+    assert ada.got("chose")[-1] == "No"
 
 
 def test_another_dialog_than_the_one_that_was_seen_is_not_answered(
     ada: Stand, typist: Typist
 ) -> None:
+    before = ada.got("chose")
     typist.send(ada.seat, "ask")
     menu = ada.server.look(ada.seat).view.menu
     assert menu is not None
@@ -162,9 +163,9 @@ def test_another_dialog_than_the_one_that_was_seen_is_not_answered(
     )
     with pytest.raises(HeldBack):
         typist.respond(ada.seat, 0, other)
-    assert len(ada.got("chose")) == 1
+    assert ada.got("chose") == before
     typist.respond(ada.seat, 0, menu)
-    assert ada.got("chose")[-1] == "Yes"
+    assert ada.got("chose") == [*before, "Yes"]
 
 
 def test_what_does_not_stand_as_it_was_pasted_is_not_confirmed(
