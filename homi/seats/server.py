@@ -26,7 +26,8 @@ from homi.seats.view import View
 
 _FIELDS = (
     *("pane_id", "pane_pid", "@homi_seat", "@homi_start", "@homi_by", "@homi_client"),
-    *("session_created", "pane_dead", "pane_dead_status", "pane_in_mode"),
+    *("session_created", "pane_dead", "pane_dead_status", "pane_dead_signal"),
+    "pane_in_mode",
     *("alternate_on", "cursor_x", "cursor_y", "pane_width", "pane_height"),
     *("pane_current_command", "pane_current_path", "pane_title"),
 )
@@ -41,7 +42,7 @@ class Seat(msgspec.Struct, frozen=True, kw_only=True):
     pane: Pane
     by: list[str] = []  # who spawned it, then who spawned the seat of that one
     at: float = 0.0  # wall seconds: when it was opened
-    ended: str = ""  # the exit status of its program; a moment later than pane.dead
+    ended: str = ""  # exit status of its program, or signal N; after pane.dead
     socket: str = ""  # of its tmux server
 
     @property
@@ -85,12 +86,15 @@ class Server:
 
     def seats(self) -> list[Seat]:
         """Every seat, the oldest first."""
+        listing = ("list-panes", "-a", "-F", _FACTS)
         try:
-            said = self.tmux.ask(("list-panes", "-a", "-F", _FACTS))
+            found = self._listed(listing)
+            if any(seat.pane.dead and not seat.ended for seat in found):
+                # tmux 3.3a now and then misses that a child ended, until the next does.
+                found = self._listed(("run-shell", "true"), listing)
         except NoServer:
             return []
-        found = [self._seat(line) for line in said.splitlines()]
-        return sorted((s for s in found if s is not None), key=lambda s: s.at)
+        return sorted(found, key=lambda seat: seat.at)
 
     def find(self, given: str) -> Seat:
         """The seat of that name, pane id or ref; NoInput (66) with the nearest."""
@@ -190,6 +194,11 @@ class Server:
         if said.strip() != "done":
             raise NoPane(f"seat {seat.name} is gone", hint="homi seat ls")
 
+    def _listed(self, *commands: Command) -> list[Seat]:
+        """The seats of a listing."""
+        found = [self._seat(line) for line in self.tmux.ask(*commands).splitlines()]
+        return [seat for seat in found if seat is not None]
+
     def _seat(self, line: str) -> Seat | None:
         """A seat by its facts; None where they are not whole."""
         values = line.split("\t", len(_FIELDS) - 1)
@@ -221,7 +230,7 @@ class Server:
             pane=pane,
             by=of["@homi_by"].split(),
             at=float(of["session_created"] or 0),
-            ended=of["pane_dead_status"] if pane.dead else "",
+            ended=_ended(of) if pane.dead else "",
             socket=self.tmux.socket,
         )
 
@@ -229,6 +238,12 @@ class Server:
 def client(seat: Seat) -> str:
     """Which client draws the seat's screen."""
     return client_of(seat.pane.command, seat.pane.client)
+
+
+def _ended(of: Mapping[str, str]) -> str:
+    """How the program ended, once tmux has waited for it."""
+    signal = of["pane_dead_signal"]
+    return of["pane_dead_status"] or (f"signal {signal}" if signal else "")
 
 
 def _back(history: int) -> tuple[str, ...]:
