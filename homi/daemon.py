@@ -17,8 +17,9 @@ from pathlib import Path
 
 import uvloop
 
-from homi import __version__, assembly, paths, questions, restraint
+from homi import __version__, paths, questions, restraint
 from homi.address import Name
+from homi.assembly import duties
 from homi.callers import classify
 from homi.claims import State
 from homi.clock import SystemClock
@@ -199,19 +200,11 @@ class Daemon:
         self._courier.subscribe(lambda name, _, line: self._talk.recorded(name, line))
         self._office.moved, self._office.explain = self._moved, self._explain
         self._office.order = self._courier.order
-        self._rooms = assembly.connect(self._office, self._courier, self._reach)
+        self._duties = duties.connect(self._office, self._courier, self._reach)
         self._office.since = self._clock.wall()
+        parts = (self._store, self._names, self._linkage, self._talk, bounds)
         self._office.findings = [
-            found.shown
-            for part in (
-                self._store,
-                self._names,
-                self._linkage,
-                self._talk,
-                bounds,
-                self._rooms,
-            )
-            for found in part.findings
+            found.shown for part in (*parts, self._duties) for found in part.findings
         ]
         self._office.links = self._linkage.clerk
         self._office.bundles = self._linkage.bundles
@@ -250,8 +243,8 @@ class Daemon:
         self._ends.callback(self._nudges.close)
         person = questions.notifier(self._office, self._postmaster, self._clock)
         self._ends.callback(person.close)
-        self._rooms.start()
-        self._ends.callback(self._rooms.stop)
+        self._duties.start(loop)
+        self._ends.callback(self._duties.stop)
         self._pickup.start()
         self._ends.callback(self._pickup.stop)
         self._talk.start(loop, self._office.watchers.moved)
@@ -344,7 +337,7 @@ class Daemon:
             self._front.sweep,
             self._courier.sweep,
             self._nudges.sweep,
-            self._rooms.sweep,
+            *self._duties.sweeps,
             self._linkage.links.sweep,
         ):
             loop.call_soon(part)

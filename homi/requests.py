@@ -9,26 +9,26 @@ from typing import Literal
 
 import msgspec
 
-from homi.codexorders import CodexPeer as CodexPeer
 from homi.envelope import MessageId, Rung, Was
-from homi.linkorders import AddLink as AddLink
-from homi.linkorders import Bundle as Bundle
-from homi.linkorders import Carry as Carry
-from homi.linkorders import CheckLink as CheckLink
-from homi.linkorders import Far as Far
-from homi.linkorders import FarTrace as FarTrace
-from homi.linkorders import Link as Link
-from homi.linkorders import Links as Links
-from homi.linkorders import Move as Move
-from homi.linkorders import OrderLink as OrderLink
+from homi.orders.codex import CodexPeer as CodexPeer
+from homi.orders.links import AddLink as AddLink
+from homi.orders.links import Bundle as Bundle
+from homi.orders.links import Carry as Carry
+from homi.orders.links import CheckLink as CheckLink
+from homi.orders.links import Far as Far
+from homi.orders.links import FarTrace as FarTrace
+from homi.orders.links import Link as Link
+from homi.orders.links import Links as Links
+from homi.orders.links import Move as Move
+from homi.orders.links import OrderLink as OrderLink
+from homi.orders.seats import SeatBind as SeatBind
+from homi.orders.seats import SeatOrder as SeatOrder
+from homi.orders.seats import SeatRespond as SeatRespond
+from homi.orders.seats import SeatSend as SeatSend
+from homi.orders.seats import SeatSpawn as SeatSpawn
 from homi.request import EVERYONE as EVERYONE
 from homi.request import CallerClass as CallerClass
 from homi.request import Request as Request
-from homi.seatorders import SeatBind as SeatBind
-from homi.seatorders import SeatOrder as SeatOrder
-from homi.seatorders import SeatRespond as SeatRespond
-from homi.seatorders import SeatSend as SeatSend
-from homi.seatorders import SeatSpawn as SeatSpawn
 
 PROTOCOL = 1
 

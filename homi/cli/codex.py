@@ -12,10 +12,10 @@ from homi.cli import options, output
 from homi.cli.mail import Mail
 from homi.codex import ask
 from homi.codex.thread import Failed, Status, Thread, Unreachable, plain
-from homi.codexorders import CodexPeer
 from homi.connection import Connection
 from homi.errors import NoInput, Usage
 from homi.ids import SHAPE
+from homi.orders.codex import CodexPeer
 from homi.threads import Peered, ThreadRow
 
 NOT_KNOWN = Status("notLoaded")

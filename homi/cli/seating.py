@@ -12,8 +12,8 @@ from homi.cli import options, output
 from homi.cli.submission import Plan, read_text
 from homi.connection import Connection
 from homi.errors import NotReached, Usage
+from homi.orders.seats import SeatBind, SeatOrder, SeatRespond, SeatSend, SeatSpawn
 from homi.seated import SeatDone, SeatRow
-from homi.seatorders import SeatBind, SeatOrder, SeatRespond, SeatSend, SeatSpawn
 from homi.visible import visible
 
 WORK = 30.0  # s the daemon may take to type and to see what became of it

@@ -7,12 +7,12 @@ from homi.address import Name, parse_claimable
 from homi.claims import Body
 from homi.clock import Clock
 from homi.codex.thread import CLIENT
-from homi.codexorders import CodexPeer
 from homi.doors.answers import Doer, Reply
 from homi.doors.office import Office
 from homi.doors.rights import Rights
 from homi.errors import CannotCreate, NoInput, NotAllowed, Usage
 from homi.ids import SHAPE
+from homi.orders.codex import CodexPeer
 from homi.request import CallerClass, Request
 from homi.threads import Peered
 

@@ -17,10 +17,10 @@ from homi.doors.answers import Answer, Doer, Reply
 from homi.doors.office import Office
 from homi.doors.rights import Rights
 from homi.errors import BadMessage, HomiError, NoInput, NotAllowed, Usage
+from homi.orders.seats import SeatBind, SeatOrder, SeatRespond, SeatSend, SeatSpawn
 from homi.peers import process
 from homi.request import CallerClass, Request
 from homi.seated import SeatDone, SeatRow, row
-from homi.seatorders import SeatBind, SeatOrder, SeatRespond, SeatSend, SeatSpawn
 from homi.seats import launch
 from homi.seats.manners import Why, held_back
 from homi.seats.menu import Menu

@@ -67,7 +67,7 @@ class Fanout:
 
     # ---- life ----
 
-    def start(self) -> None:
+    def start(self, _loop: asyncio.AbstractEventLoop) -> None:
         """Go on with what is pending."""
         self._running = True
         for room in self.rooms.all():

@@ -47,7 +47,7 @@ class Company(Bench):
         rooms = Rooms(file, self.names)
         ways = (self.store, self.postmaster, self.end)
         fanout = Fanout(rooms, *ways, self.clock, PATIENCE)
-        fanout.start()
+        fanout.start(asyncio.get_running_loop())
         return fanout
 
     def end(self, name: Name, line: LedgerLine, done: Callable[[bool], None]) -> None:

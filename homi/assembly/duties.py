@@ -1,0 +1,59 @@
+"""What a daemon does beside taking and handing over mail: a list of duties.
+
+Owns the list and the order of it; a new duty is a line in connect().
+"""
+
+import asyncio
+from collections.abc import Iterable
+from typing import Protocol
+
+from homi.assembly import answers, rooms
+from homi.courier.courier import Courier
+from homi.doors.office import Office
+from homi.reach import Reach
+from homi.store.lines import Finding
+
+
+class Duty(Protocol):
+    """Something that goes on while the daemon does, and can lose no mail."""
+
+    findings: list[Finding]  # what was unreadable in its files
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Go on from what the files say."""
+        ...
+
+    def stop(self) -> None:
+        """Begin nothing more; what was begun stands in the files."""
+        ...
+
+    def sweep(self) -> None:
+        """Look again, for a notice that got lost."""
+        ...
+
+
+class Duties:
+    """Every duty of one daemon."""
+
+    def __init__(self, duties: Iterable[Duty]) -> None:
+        """Nothing is done before start()."""
+        self._duties = list(duties)
+        self.findings = [found for duty in self._duties for found in duty.findings]
+        self.sweeps = [duty.sweep for duty in self._duties]
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Let each begin."""
+        for duty in self._duties:
+            duty.start(loop)
+
+    def stop(self) -> None:
+        """End each, the last first."""
+        for duty in reversed(self._duties):
+            duty.stop()
+
+
+def connect(office: Office, courier: Courier, reach: Reach) -> Duties:
+    """Every duty, joined to the parts it concerns."""
+    office.absent = reach.why
+    reach.answer(answers.turn_end(office.postmaster))
+    return Duties([rooms.connect(office, courier, reach)])

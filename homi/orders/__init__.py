@@ -1,0 +1,1 @@
+"""What may be asked of the daemon, by noun; homi.requests lists every verb."""
