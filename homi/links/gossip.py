@@ -34,6 +34,7 @@ from homi.links.traffic import Question
 
 GATHER = 0.25  # s: what changes together is told together
 SAVE = 2.0  # s: known.json is a hint and may be behind
+DRAINING = 0.5  # s between two looks at whether a queue still gets shorter
 LIMIT = 5.0  # s another device has for an answer
 
 Answer = TypeVar("Answer", bound=msgspec.Struct)
@@ -142,14 +143,15 @@ class Gossip:
     # ---- the traffic ----
 
     def met(self, exchange: Exchange) -> None:
-        """Two devices met: tell our names, ask what became of what was sent."""
+        """Two devices met: tell our names, and ask, soon, what became of what was
+        sent."""
         if (peer := exchange.peer) is None:
             return
         self._met[peer.device] = exchange
         self._parts.mirroring.link(peer.device, up=True)
         self._parts.telling.met(exchange)
-        for ids in self._parts.hints.open(peer.device):
-            self._ask(exchange, "rungs", {"ids": ids}, self._rungs(peer.device))
+        if asked := list(self._parts.hints.open(peer.device)):
+            self._inquire(exchange, peer.device, asked)
 
     def ended(self, exchange: Exchange) -> None:
         """It carries nothing any more."""
@@ -170,6 +172,23 @@ class Gossip:
         """How far a message got there."""
         if exchange.peer is not None:
             self._parts.hints.learn(exchange.peer.device, rung)
+
+    def _inquire(
+        self,
+        exchange: Exchange,
+        device: Device,
+        asked: list[list[str]],
+        waited: int | None = None,
+    ) -> None:
+        """Ask about each of these lists, as soon as what waits for device is gone or
+        gets no less: whoever looks into its files takes in mail half as fast."""
+        waits = self._parts.hints.waiting(device)
+        if waits and self._loop and (waited is None or waits < waited):
+            again = partial(self._inquire, exchange, device, asked, waits)
+            self._loop.call_later(DRAINING, again)
+        elif self._met.get(device) is exchange:
+            for ids in asked:
+                self._ask(exchange, "rungs", {"ids": ids}, self._rungs(device))
 
     def _rungs(self, device: Device) -> Callable[[frames.Res | None], None]:
         """What is done with what a device answers about messages of ours."""

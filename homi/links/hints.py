@@ -197,6 +197,10 @@ class Hints:
         if tries:
             self._take(key[0], device, told, tries - 1)
 
+    def waiting(self, device: Device) -> int:
+        """How many messages are to go over to it."""
+        return sum(len(self._store.mailbox(p).pending) for p in self._over(device))
+
     def open(self, device: Device) -> Iterable[list[str]]:
         """The ids to ask a device about: relayed there, and not known to be read."""
         for place in self._over(device):

@@ -11,13 +11,14 @@ import pytest
 from homi.address import Device, Name, parse_address
 from homi.claims import State
 from homi.config import MIRROR_GRACE
-from homi.envelope import MessageId, Rung
+from homi.envelope import LedgerLine, MessageId, Msg, Rung, Via
 from homi.errors import HomiError
 from homi.far import FarName, FarRow, FarRung, FarRungs, Step, Steps
+from homi.ids import derived
 from homi.links import frames
 from homi.links.answering import Answering, Asker, Grant, Reply
 from homi.links.exchange import Exchange
-from homi.links.gossip import LIMIT, Gossip, Later, Parts
+from homi.links.gossip import DRAINING, LIMIT, Gossip, Later, Parts
 from homi.links.hints import Hints
 from homi.links.known import NAMES_MAX, Book, KnownNames
 from homi.links.mirroring import Mirroring
@@ -27,10 +28,12 @@ from homi.owners import Owners
 from homi.sessions import Sessions
 from homi.store.disk import RealDisk
 from homi.store.memory import MemoryStore
+from homi.store.places import queue_of
 from homi.store.state import StateFile
 from tests.unit.links.kit import End, Pair, Turned
 
 MINI = Device("mini")
+NOW = "2026-01-01T00:00:00.000Z"
 
 
 class Side:
@@ -51,7 +54,9 @@ class Side:
         self.mirroring = Mirroring(self.names.mirrors, known.names, clock)
         self.known = known
         self.telling = Telling(self.names, owners, self.ears, self.tells)
-        hints = Hints(MemoryStore(), clock, self.up, lambda _one: (), lambda _one: None)
+        self.queue = (store := MemoryStore()).mailbox(queue_of(MINI))
+        over = (self.queue.name,)
+        hints = Hints(store, clock, self.up, lambda _one: over, lambda _one: None)
         self.looked: list[tuple[str, list[MessageId]]] = []
         self.gossip = Gossip(
             Parts(self.telling, known, self.mirroring, hints),
@@ -73,6 +78,19 @@ class Side:
         for name in names:
             self.names.claim(name, None, 1.0)
 
+    def waits(self, seq: int) -> MessageId:
+        """Keep a message for mini; its id."""
+        message = MessageId(derived(str(seq)))
+        head = Msg(id=message, from_="bob", to="ada@mini", text="text")
+        via = Via(door="control", uid=1)
+        self.queue.arrived(seq, 0, 1, head, via, NOW, head.to)
+        return head.id
+
+    def relayed(self, seq: int) -> None:
+        """That one is over there."""
+        message = self.queue.pending[seq].id
+        self.queue.apply(LedgerLine(seq=seq, id=message, rung=Rung.RELAYED, at=NOW))
+
     def met(self) -> None:
         self.gossip.met(self.end.exchange)
 
@@ -81,7 +99,7 @@ class Side:
 
     def rungs(self, key: str, ids: list[MessageId], reply: Reply) -> None:
         self.looked.append((key, ids))
-        reply(FarRungs([FarRung(one, Rung.SEEN) for one in ids]))
+        reply(FarRungs([FarRung(one, Rung.STORED) for one in ids]))
 
     def steps(self, key: str, ids: list[MessageId], reply: Reply) -> None:
         self.looked.append((key, ids))
@@ -222,6 +240,26 @@ def test_what_became_of_a_message_is_asked_by_the_key_of_who_asks(two: Two) -> N
     assert two.laptop.exchange.peer is not None
     fingerprint = two.mini.exchange.peer and two.mini.exchange.peer.fingerprint
     assert two.there.looked == [(fingerprint, ["x"])]
+
+
+def test_how_far_messages_are_is_asked_once_the_queue_gets_no_shorter(two: Two) -> None:
+    """The other end would read its files for the answer while it takes in mail."""
+    asked = two.there.looked
+    first, second, third = (two.here.waits(seq) for seq in (1, 2, 3))
+    two.here.relayed(1)
+    two.meet()
+    two.here.relayed(2)
+    two.after(DRAINING)
+    assert not asked
+    two.here.relayed(3)
+    two.after(DRAINING)
+    assert [ids for _, ids in asked] == [[first]]  # what followed is told of anyway
+    asked.clear()
+    two.here.waits(4)
+    two.meet()
+    assert not asked
+    two.after(DRAINING)
+    assert [ids for _, ids in asked] == [[first, second, third]]
 
 
 def test_mirrors_are_withdrawn_when_the_link_is_down_for_long(two: Two) -> None:
