@@ -1,11 +1,13 @@
 """The shape of the code: layers, sizes, and constructions that are not used."""
 
 import ast
+import functools
 import statistics
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
@@ -19,18 +21,30 @@ BROAD = ["homi/cli/fast.py", "homi/courier/courier.py", "homi/store/worker.py"]
 LAZY_LOADERS = {"homi/cli/main.py", "homi/cli/fast.py"}
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+T = TypeVar("T", bound=ast.AST)
 
 
-def parsed() -> Iterator[tuple[str, ast.Module]]:
+@functools.cache
+def nodes() -> dict[type[ast.AST], list[tuple[str, ast.AST]]]:
+    """Every node of homi by its kind, with its module: walked once for all tests."""
+    found: dict[type[ast.AST], list[tuple[str, ast.AST]]] = {}
     for path in MODULES:
-        yield str(path.relative_to(ROOT)), ast.parse(path.read_text("utf-8"))
+        name = str(path.relative_to(ROOT))
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            found.setdefault(type(node), []).append((name, node))
+    return found
+
+
+def of(kind: type[T]) -> Iterator[tuple[str, T]]:
+    """Every node of that kind, with its module."""
+    for name, node in nodes().get(kind, ()):
+        if isinstance(node, kind):
+            yield name, node
 
 
 def functions() -> Iterator[tuple[str, Function]]:
-    for name, tree in parsed():
-        for node in ast.walk(tree):
-            if isinstance(node, Function):
-                yield name, node
+    yield from of(ast.FunctionDef)
+    yield from of(ast.AsyncFunctionDef)
 
 
 def span(node: Function) -> int:
@@ -77,25 +91,23 @@ def test_nothing_is_imported_inside_a_function() -> None:
 def test_broad_excepts_stand_only_in_supervisors() -> None:
     """One each, with its reason; none bare."""
     broad = []
-    for name, tree in parsed():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ExceptHandler):
-                assert node.type is not None, f"bare except in {name}"
-                if ast.unparse(node.type) in ("Exception", "BaseException"):
-                    reraises = any(isinstance(n, ast.Raise) for n in node.body)
-                    if not reraises:
-                        broad.append(name)
+    for name, node in of(ast.ExceptHandler):
+        assert node.type is not None, f"bare except in {name}"
+        if ast.unparse(node.type) in ("Exception", "BaseException"):
+            reraises = any(isinstance(n, ast.Raise) for n in node.body)
+            if not reraises:
+                broad.append(name)
     assert sorted(broad) == BROAD
 
 
 def test_every_public_definition_says_what_it_promises() -> None:
     """A docstring a test could break."""
+    bodies = [(name, module.body) for name, module in of(ast.Module)]
+    bodies += [(name, made.body) for name, made in of(ast.ClassDef)]
     missing = [
         f"{name}:{node.lineno} {node.name}"
-        for name, tree in parsed()
-        for scope in ast.walk(tree)
-        if isinstance(scope, ast.Module | ast.ClassDef)
-        for node in scope.body
+        for name, body in bodies
+        for node in body
         if isinstance(node, Function)
         and not node.name.startswith("_")
         and ast.get_docstring(node) is None
@@ -120,13 +132,10 @@ def test_every_public_definition_says_what_it_promises() -> None:
 def test_each_library_has_one_home(library: str, home: set[str]) -> None:
     """To replace one is to change one module."""
     found = set()
-    for name, tree in parsed():
-        for node in ast.walk(tree):
-            names = []
-            if isinstance(node, ast.Import):
-                names = [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom) and node.module:
-                names = [node.module]
-            if any(each.split(".")[0] == library for each in names):
-                found.add(name)
+    for name, node in of(ast.Import):
+        if any(alias.name.split(".")[0] == library for alias in node.names):
+            found.add(name)
+    for name, source in of(ast.ImportFrom):
+        if (source.module or "").split(".")[0] == library:
+            found.add(name)
     assert found == home
