@@ -9,6 +9,8 @@ import termios
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests.standin import warm
+
 REPOSITORY = Path(__file__).parents[2]
 AGENT = ("CLAUDE", "CODEX", "AI_AGENT", "HOMI_", "XDG_", "PYTEST_")
 
@@ -51,7 +53,17 @@ def at_terminal(
     env: dict[str, str], cwd: Path, argv: Sequence[str], *, screen: bool
 ) -> subprocess.CompletedProcess[bytes]:
     """The same with that environment, whole, and in that folder."""
+    env = {"TERM": "xterm", "NO_COLOR": "1"} | env
     ours, theirs = pty.openpty()
+    if (by := warm.fits(env)) is not None:
+        program = str(REPOSITORY / "homi" / "__main__.py")
+        out, stdout = (ours, theirs) if screen else os.pipe()
+        done = warm.finish(
+            by, [program, *argv], (theirs, stdout), out, env, cwd, terminal=True
+        )
+        if not screen:
+            os.close(ours)
+        return done
 
     def sit_down() -> None:
         fcntl.ioctl(theirs, termios.TIOCSCTTY, 0)
@@ -61,16 +73,16 @@ def at_terminal(
         stdin=theirs,
         stdout=theirs if screen else subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env={"TERM": "xterm", "NO_COLOR": "1"} | env,
+        env=env,
         cwd=cwd,
         start_new_session=True,
         preexec_fn=sit_down,
     )
     os.close(theirs)
     shown = _until_closed(ours) if screen else b""
-    out, err = process.communicate(timeout=60)
+    said, err = process.communicate(timeout=60)
     os.close(ours)
-    return subprocess.CompletedProcess(argv, process.returncode, out or shown, err)
+    return subprocess.CompletedProcess(argv, process.returncode, said or shown, err)
 
 
 def _until_closed(terminal: int) -> bytes:

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from tests.standin import registry
+from tests.standin import registry, warm
 from tests.standin.driver import ROOT, Standin
 
 PATIENCE = 15.0  # s
@@ -100,15 +100,7 @@ class Place:
     ) -> subprocess.CompletedProcess[str]:
         """Run one homi command as a service (no terminal); its result."""
         data = given.encode() if isinstance(given, str) else given
-        done = subprocess.run(
-            [*homi_command(), *argv],
-            input=data,
-            capture_output=True,
-            env=self.env(**env),
-            cwd=self.work,
-            timeout=60,
-            check=False,
-        )
+        done = warm.run([*homi_command(), *argv], data, self.env(**env), self.work)
         return subprocess.CompletedProcess(
             argv, done.returncode, done.stdout.decode(), done.stderr.decode()
         )
