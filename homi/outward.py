@@ -1,7 +1,8 @@
 """What stands in front of the out queues: no message leaves with a secret in it.
 
-Owns the order in which messages are looked at, and what a person lets pass.  What a
-secret is, homi.scan knows.  homi-send(1) states the rules.
+Owns the order in which messages are looked at, what a person lets pass, and that a
+text which was refused gets out by no other hand.  What a secret is, homi.scan knows.
+homi-send(1) states the rules.
 """
 
 import asyncio
@@ -10,10 +11,14 @@ from collections import deque
 from collections.abc import Callable
 from functools import partial
 
+from homi import gate
+from homi.address import BUILT_IN, Name
+from homi.clock import SystemClock
 from homi.envelope import Kind, MessageId, Msg, Reason, Via
-from homi.errors import HomiError, Unavailable
+from homi.errors import BadMessage, HomiError, Unavailable
 from homi.scan.scanner import Scanner, Steps, refusal
 from homi.submission import Submission
+from homi.withheld import Withheld
 
 log = logging.getLogger("homi.postmaster")
 
@@ -42,6 +47,7 @@ class Outward:
         self._scanner = Scanner()
         self._waiting: deque[tuple[Msg, bytes, Told]] = deque()
         self._steps: Steps | None = None  # of the first that waits
+        self.withheld = Withheld(None, SystemClock())  # the daemon's are kept
 
     def holds(self, sub: Submission) -> bool:
         """Whether sub must not go on from here: accept is called with it once it may,
@@ -50,6 +56,26 @@ class Outward:
             return False
         self.check(sub.head, sub.msg, partial(self._judged, sub))
         return True
+
+    def stops(self, sub: Submission, place: Name) -> bool:
+        """Whether sub, for a name here, was refused: its text was not let out before,
+        and whoever it is handed to may be less careful with it."""
+        if sub.clear or not self._hands_on(sub, place):
+            return False
+        found = self.withheld.why(sub.head.text)
+        if found is not None:
+            self._deny(sub, found)
+        return found is not None
+
+    def _hands_on(self, sub: Submission, place: Name) -> bool:
+        """Whether by sub an agent or a program brings a text to another: not to a
+        person, to itself, or as the copy of what a room had already."""
+        via = sub.stamp.via
+        if via.door == gate.HISTORY:
+            return True
+        if not self.concerns(via) or via.door == gate.ROOM or sub.stamp.person:
+            return False
+        return place not in BUILT_IN and place != sub.head.from_
 
     def concerns(self, via: Via) -> bool:
         """Whether a message is this device's to judge: what another device wrote was
@@ -80,19 +106,27 @@ class Outward:
 
     def _judged(self, sub: Submission, found: HomiError | None) -> None:
         """It may leave, or a person lets it; else its sender hears where to look."""
+        earlier = self.withheld.why(sub.head.text) if self.withheld else None
+        found = _joined(found, earlier)
         if found is None:
             sub.permit = None
         elif sub.permit is None or found.reason != Reason.SCAN:
-            self._refuse(sub, found)
-            if sub.stamp.via.door == "peer":
-                head = sub.head
-                words = f"was refused: {found.text}; {found.hint}"
-                to = shown_to(sub.to, found)
-                words = f"Your message {head.id} to {to} {words}."
-                self._tell(head.from_, head.id, head.kind, "refused", words)
+            if found.reason == Reason.SCAN:
+                self.withheld.remember(sub.head)
+            self._deny(sub, found)
             return
         sub.clear = True
         self._accept(sub)
+
+    def _deny(self, sub: Submission, found: HomiError) -> None:
+        """Refuse it; whoever can be told no more than no gets a notice."""
+        self._refuse(sub, found)
+        if sub.stamp.via.door == "peer":
+            head = sub.head
+            words = f"was refused: {found.text}; {found.hint}"
+            to = shown_to(sub.to, found)
+            words = f"Your message {head.id} to {to} {words}."
+            self._tell(head.from_, head.id, head.kind, "refused", words)
 
     def _begin(self) -> None:
         """Look at the first that waits, once all is there that it needs."""
@@ -154,6 +188,14 @@ def shown_to(to: str, error: HomiError) -> str:
     only the device, since the name there may be that."""
     _, at, device = to.partition("@")
     return f"a name on {device}" if at and error.reason == Reason.SCAN else to
+
+
+def _joined(found: HomiError | None, earlier: HomiError | None) -> HomiError | None:
+    """Both reasons against one message as one."""
+    if found is None or earlier is None or found.reason != Reason.SCAN:
+        return found or earlier
+    text = f"{found.text}; {earlier.text}"
+    return BadMessage(text, hint=found.hint, reason=found.reason)
 
 
 def failed() -> HomiError:

@@ -107,6 +107,9 @@ class Postmaster:
             to, place = found.to, found.name
             if not found.local:
                 hops = onward(hops, self._device)
+        fresh = self.outward.withheld and not self.received(place, head.id)
+        if fresh and self.outward.stops(sub, place):
+            return
         came = b'"hops":%b,' % encode(hops) if hops else b""
         via, json = stamp.via, stamp.json
         if not (plain and stamp.free):

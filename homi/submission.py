@@ -50,7 +50,16 @@ class Permit:
 class Stamp:
     """What a door measured about one connection, made ready for its postmarks."""
 
-    __slots__ = ("free", "json", "linked", "origin", "process", "set_aside", "via")
+    __slots__ = (
+        "free",
+        "json",
+        "linked",
+        "origin",
+        "person",
+        "process",
+        "set_aside",
+        "via",
+    )
 
     def __init__(self, via: Via, session: SessionRef | None = None) -> None:
         """Encode once; every line of the connection carries the same bytes.
@@ -61,9 +70,9 @@ class Stamp:
         self.linked = via.door == "link"
         # pid and start time: what a turn causes is told by them.
         self.process = None if session is None else (session.pid, session.start)
-        person = via.door == "control" and via.verified and session is None
+        self.person = via.door == "control" and via.verified and session is None
         # No bound counts its mail; whom a room's copies may wake the policy says.
-        self.free = person or via.door in gate.FREE_DOORS - {gate.ROOM}
+        self.free = self.person or via.door in gate.FREE_DOORS - {gate.ROOM}
         self.json = encode(via)
         self.origin = origin(via)
         self.set_aside = False  # its mail is in quarantine: not a second time

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Iterable
 from typing import Protocol
 
-from homi.assembly import answers, rooms
+from homi.assembly import answers, rooms, secrets
 from homi.courier.courier import Courier
 from homi.doors.office import Office
 from homi.reach import Reach
@@ -56,4 +56,4 @@ def connect(office: Office, courier: Courier, reach: Reach) -> Duties:
     """Every duty, joined to the parts it concerns."""
     office.absent = reach.why
     reach.answer(answers.turn_end(office.postmaster))
-    return Duties([rooms.connect(office, courier, reach)])
+    return Duties([rooms.connect(office, courier, reach), secrets.connect(office)])

@@ -1,14 +1,20 @@
-"""A blob on its way to another device: no text leaves with a secret in it.
+"""A blob on its way to another device: no text leaves with a secret in it, nor one
+that was refused as a message.
 
 Owns which blobs are looked at.  What a secret is, homi.scan knows.
 """
 
 import os
 
+from homi.clock import SystemClock
+from homi.config import MAX_TEXT_BYTES
+from homi.errors import HomiError
 from homi.scan.scanner import Scanner, refusal
 from homi.store.blobs import Blobs
+from homi.store.disk import RealDisk
+from homi.withheld import Withheld
 
-TEXT_MAX = 1 << 20  # bytes: what is longer, or no text, goes as it is
+TEXT_MAX = 1 << 20  # bytes: what is longer, or no text, is not looked through
 
 
 def leaving(blobs: Blobs, name: str) -> tuple[int, int]:
@@ -16,15 +22,23 @@ def leaving(blobs: Blobs, name: str) -> tuple[int, int]:
     secret in it, by rule and place, 66 where there is none.  Takes its time: not for
     the loop."""
     fd, size = blobs.open(name)
-    if size > TEXT_MAX:
-        return fd, size
     try:
-        text = os.pread(fd, size, 0).decode()
+        refused = _refused(blobs, name, fd, size)
     except UnicodeDecodeError:
         return fd, size
-    found = () if "\0" in text else Scanner().text(text, f"the blob {name[:12]}")
-    refused = refusal(found, "take it out of the file")
     if refused is not None:
         os.close(fd)
         raise refused
     return fd, size
+
+
+def _refused(blobs: Blobs, name: str, fd: int, size: int) -> HomiError | None:
+    """Why the blob may not leave; ValueError where it is no text."""
+    if size > MAX_TEXT_BYTES:
+        return None
+    text = os.pread(fd, size, 0).decode()
+    if size <= TEXT_MAX and "\0" not in text:
+        found = Scanner().text(text, f"the blob {name[:12]}")
+        if (refused := refusal(found, "take it out of the file")) is not None:
+            return refused
+    return Withheld.of(blobs.root, SystemClock(), RealDisk()).why(text)

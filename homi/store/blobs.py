@@ -32,7 +32,7 @@ class Blobs:
 
     def __init__(self, root: str, disk: Disk) -> None:
         """Touches nothing before something is asked."""
-        self._root = root
+        self.root = root
         self._folder = os.path.join(root, FOLDER)
         self._disk = disk
 
@@ -58,7 +58,7 @@ class Blobs:
         """What came of it so far, to be gone on with; 75 while another has it."""
         try:
             self._disk.mkdir(self._folder)
-            self._disk.sync_dir(self._root)
+            self._disk.sync_dir(self.root)
             return Part(self._disk, self._path(name), self._hidden(name))
         except OSError as error:
             raise failed(error) from error
