@@ -16,10 +16,10 @@ import msgspec
 from homi.address import Name
 from homi.envelope import MessageId
 from homi.errors import HomiError, NotReached, Unavailable
-from homi.mail.asked import about, answer_to, opener
+from homi.mail.asked import about, answer_to, opener, whom
 from homi.mail.mail import Mail
 from homi.mail.shared import missing, rungs, steps
-from homi.reports import Answered
+from homi.reports import Answered, Found
 from homi.store.relayed import Sent, letters, sent
 
 log = logging.getLogger("homi.looking")
@@ -62,6 +62,18 @@ class Looking:
     def about(self, text: str, names: list[Name], reply: Reply) -> None:
         """What one of names must know to answer a message."""
         self._look(lambda mail: about(mail, text, names), reply)
+
+    def whom(
+        self, message: MessageId, queue: Name, told: Callable[[str], None]
+    ) -> None:
+        """Tell who answers what was sent to another device; nothing is told where that
+        cannot be found."""
+
+        def reply(found: Answer) -> None:
+            if isinstance(found, Found):
+                told(found.to)
+
+        self._look(lambda mail: whom(mail, message, queue), reply)
 
     def opener(self, message: MessageId, reply: Reply) -> None:
         """Who began the conversation that the message is in."""

@@ -23,7 +23,7 @@ from homi.withheld import Withheld
 log = logging.getLogger("homi.postmaster")
 
 AT_ONCE = 4_096  # bytes looked at where they stand: a millisecond of computing
-HINT = "take it out; a person may let it leave: homi send --allow-secret REASON"
+HINT = "take it out; a person may let it leave with --allow-secret REASON"
 
 Told = Callable[[HomiError | None], None]  # why it may not leave; None: it may
 # A sender, the id and the kind of its message, a step, words for it.

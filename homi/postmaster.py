@@ -71,8 +71,8 @@ class Postmaster:
         names.subscribe(lambda _name, _claim: self._places.clear())
         # Leads what was for a name that is gone elsewhere; False: it is refused.
         self.astray: Callable[[Submission], bool] = lambda _sub: False
-        self._replies = Replies(store, names, clock)
-        self.on_reply = self._replies.on_reply
+        self.replies = Replies(store, names, clock)
+        self.on_reply = self.replies.on_reply
         self.guard: Guard | None = None  # set by the daemon
         back = Returns(store, names, self._facts, clock, self._write)
         self._on_bounced = back.on_bounced
@@ -89,7 +89,7 @@ class Postmaster:
 
     def on_answered(self, told: Told) -> None:
         """Call told when an envelope was answered by a reply, or was bounced."""
-        self._replies.on_answered(told)
+        self.replies.on_answered(told)
         self._on_bounced(told)
 
     def accept(self, sub: Submission) -> None:
@@ -220,7 +220,7 @@ class Postmaster:
     def _link_refused(self, sub: Submission) -> HomiError | None:
         """Why another device may not submit that."""
         device, about = sub.stamp.via.device, sub.head.reply_to
-        ours = about is not None and self._replies.sent(device, about)
+        ours = about is not None and self.replies.sent(device, about)
         return gate.link_refused(sub.head, device, ours=ours)
 
     def _parked(
@@ -292,7 +292,7 @@ class Postmaster:
         if mail.via.was is not None or mail.via.door == gate.ROOM:
             return  # history answers nothing, nor does what answered in its room
         if mail.head.reply_to is not None:
-            self._replies.came(mail)
+            self.replies.came(mail)
 
     def _hint(self, place: Name, item: Item) -> None:
         """Tell whoever delivers it that it is there."""

@@ -8,13 +8,17 @@ from collections.abc import Callable
 
 from homi.address import OWNER, POSTMASTER, Device, Name
 from homi.clock import Clock, rfc3339
-from homi.envelope import Kind, LedgerLine, MessageId, Rung
+from homi.envelope import Kind, LedgerLine, MessageId, Rung, decode_msg
+from homi.errors import StorageFailed
+from homi.gate import answerer
 from homi.names import Names
 from homi.store.base import Mail, Store
-from homi.store.mailbox import Mailbox
+from homi.store.mailbox import Item, Mailbox
 from homi.store.places import queue_of
 
 Told = Callable[[Name, LedgerLine], None]
+# A message that left its queue, that queue, told whose answer it waits for, if known.
+Whom = Callable[[MessageId, Name, Callable[[str], None]], None]
 ANSWERS = frozenset({Kind.MAIL, Kind.REPLY})
 
 
@@ -28,6 +32,7 @@ class Replies:
         self._clock = clock
         self._replied: list[Callable[[Mail], None]] = []
         self._answered: list[Told] = []
+        self.whom: Whom = lambda _message, _queue, _told: None
 
     def on_reply(self, told: Callable[[Mail], None]) -> None:
         """Call told with each reply of who was asked, and with what stands for one
@@ -56,7 +61,6 @@ class Replies:
         if box is None or seq is None:
             return
         self._tell(mail)
-        place = box.name
         line = LedgerLine(
             seq=seq,
             id=about,
@@ -65,6 +69,23 @@ class Replies:
             by=f"reply {mail.id}",
             proof="reply",
         )
+        if box.device is None:
+            self._record(box.name, line)
+            return
+        from_ = f"{mail.head.from_}@{mail.via.device}"
+
+        def told(to: str) -> None:
+            if to == from_:  # others write from there, too
+                self._record(box.name, line)
+
+        # What is gone is looked up in the files; that device tells of it in any case.
+        if (item := box.find(about)) is None:
+            self.whom(about, box.name, told)
+        elif (to := _waits_for(box, item)) is not None:
+            told(to)
+
+    def _record(self, place: Name, line: LedgerLine) -> None:
+        """It is answered."""
 
         def told(done: bool) -> None:
             if done:
@@ -92,6 +113,15 @@ class Replies:
     def _queue(self, device: str | None) -> Mailbox | None:
         """What was sent to a device; None where nothing ever was, whatever it is."""
         return self._store.known(queue_of(Device(device))) if device else None
+
+
+def _waits_for(box: Mailbox, item: Item) -> str | None:
+    """Whose answer what waits in an out queue needs; None where it cannot be read."""
+    try:
+        needs = decode_msg(box.read(item).msg).needs
+    except (StorageFailed, ValueError, RecursionError):
+        return None
+    return answerer(item.to, needs)
 
 
 def is_default(mail: Mail) -> bool:

@@ -127,6 +127,7 @@ class Ask(Request, frozen=True, tag="ask"):
 
     msg: msgspec.Raw
     timeout: float | None = None  # seconds; None waits for ever
+    allow_secret: str | None = None  # as of send
 
 
 class About(Request, frozen=True, tag="about"):

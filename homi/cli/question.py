@@ -17,6 +17,7 @@ from homi.cli.submission import (
     compose,
     deliver,
     mint,
+    permit,
     read_text,
     sender,
 )
@@ -87,7 +88,7 @@ class Round:
             if one.open:
                 plan.id, plan.to = one.id, one.to
                 msg = compose(plan, signed)
-                head = f'{{"verb":"ask","i":{number},"msg":{msg}'
+                head = f'{{"verb":"ask","i":{number},"msg":{msg}{permit(plan)}'
                 lines.append(f'{head},"timeout":{self.left:.3f}}}\n')
         dial.put("".join(lines).encode())
         while not self.over:

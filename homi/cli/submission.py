@@ -262,9 +262,14 @@ def _send(plan: Plan, dial: Dial) -> Json:
 
 def request(plan: Plan, i: int, sender: str) -> bytes:
     """The line that sends it."""
-    permit = f',"allow_secret":{quote(plan.allow_secret)}' if plan.allow_secret else ""
     msg = compose(plan, sender)
-    return f'{{"verb":"send","i":{i},"msg":{msg}{permit}}}\n'.encode()
+    return f'{{"verb":"send","i":{i},"msg":{msg}{permit(plan)}}}\n'.encode()
+
+
+def permit(plan: Plan) -> str:
+    """The field by which a person lets a secret leave, where one does."""
+    words = plan.allow_secret
+    return f',"allow_secret":{quote(words)}' if words else ""
 
 
 def sender(plan: Plan, dial: Dial) -> str:

@@ -58,6 +58,8 @@ class Asking:
             raise BadMessage(f"a message of kind {head.kind} asks nothing")
         done = _Kept(self, request, head, reply)
         sub = Submission(head, msg, self._stamp, head.to, done)
+        if request.allow_secret is not None:
+            sub.permit = self._rights.permit(request.allow_secret)
         if head.from_ != self._rights.caller.name and not self._rights.may_sign(head):
             self._office.postmaster.refuse(
                 Submission(head, msg, self._stamp, head.to, lambda _: None),

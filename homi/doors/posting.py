@@ -19,10 +19,7 @@ from homi.reports import Acked, Waited
 from homi.requests import Ack, Await, CallerClass, Request, Send, Wait
 from homi.store.places import titled
 from homi.strict import parse_msg
-from homi.submission import Permit
 from homi.watchers import Waiter
-
-REASON_MAX = 500  # characters: some words, and no message
 
 
 class Posting:
@@ -64,7 +61,7 @@ class Posting:
             lambda result: reply(i, self._report(result)),
         )
         if request.allow_secret is not None:
-            sub.permit = self._permit(request.allow_secret)
+            sub.permit = self._rights.permit(request.allow_secret)
         if head.from_ != self._rights.caller.name and not self._rights.may_sign(head):
             self._office.postmaster.refuse(sub, self._rights.not_yours(head.from_))
             return
@@ -73,18 +70,6 @@ class Posting:
     def _report(self, result: Result) -> Answer:
         """What became of it; of a room's with how many members that has."""
         return report(result, self._office.members(result.to))
-
-    def _permit(self, words: str) -> Permit:
-        """A person's word that a secret may leave; 77 for anybody else."""
-        self._rights.need_person("to let a secret leave")
-        if not words.strip() or len(words) > REASON_MAX:
-            raise Usage(
-                f"the reason has {len(words)} characters, must be 1 to {REASON_MAX}",
-                hint="say in some words why it may leave",
-            )
-        if (found := self._office.postmaster.outward.reason(words)) is not None:
-            raise found
-        return Permit(self._rights.who(), words)
 
     def _ack(self, request: Ack, reply: Reply) -> None:
         """Record envelopes as seen, durably; unknown ids refuse the whole."""

@@ -12,6 +12,9 @@ from homi.errors import HomiError, NoSuchName, NotAllowed, Usage, not_linked
 from homi.requests import CallerClass
 from homi.routing import Place, resolve
 from homi.store.places import device_of, is_queue, titled
+from homi.submission import Permit
+
+REASON_MAX = 500  # characters: some words, and no message
 
 
 class Rights:
@@ -76,6 +79,19 @@ class Rights:
         """77 unless a person at a terminal calls."""
         if self.caller.caller is not CallerClass.PERSON:
             raise NotAllowed(f"{what} needs a person at a terminal")
+
+    def permit(self, words: str) -> Permit:
+        """A person's word that a secret may leave; 77 for anybody else, 64 and 65 for
+        words that cannot be kept."""
+        self.need_person("to let a secret leave")
+        if not words.strip() or len(words) > REASON_MAX:
+            raise Usage(
+                f"the reason has {len(words)} characters, must be 1 to {REASON_MAX}",
+                hint="say in some words why it may leave",
+            )
+        if (found := self._office.postmaster.outward.reason(words)) is not None:
+            raise found
+        return Permit(self.who(), words)
 
     def who(self) -> str:
         """Who decided, as the ledger keeps it."""

@@ -62,6 +62,15 @@ def about(mail: Mail, text: str, names: Collection[Name]) -> Found:
     return Found(entry.id, entry.name, address(entry))
 
 
+def whom(mail: Mail, message: MessageId, queue: Name) -> Found:
+    """Who answers a message that was sent to another device; 66 where its queue never
+    had it."""
+    for asked in mail.index([queue]).find(message, [queue], COPIES):
+        if asked.id == message:
+            return Found(message, queue, _answerer(mail, asked))
+    raise NoInput(f"no message {message} was in the queue {queue}")
+
+
 def opener(mail: Mail, message: MessageId) -> Found:
     """Who began the conversation that the message is in; 66 where nobody knows it."""
     seen: set[str] = set()

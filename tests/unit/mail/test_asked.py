@@ -8,7 +8,7 @@ import pytest
 from homi.address import Name
 from homi.envelope import MessageId
 from homi.errors import NoInput
-from homi.mail.asked import answer_to
+from homi.mail.asked import answer_to, whom
 from homi.mail.mail import Mail
 from tests.unit.mail.kit import Root, letter, message
 
@@ -62,3 +62,17 @@ def test_any_other_question_is_answered_by_that_very_name(root: Root) -> None:
         answer(root)
     root.inbox("svc", reply(4, "ada", verified=False))
     assert answer(root) == "ada"
+
+
+@pytest.mark.parametrize(
+    ("needs", "who"), [({}, "ada@mini"), ({"needs": "human"}, "owner@mini")]
+)
+def test_whose_answer_mail_to_a_device_waits_for(
+    root: Root, needs: dict[str, str], who: str
+) -> None:
+    """The name it was sent to, or the person there; of what it never had, nobody."""
+    asked(root, **needs)
+    with Mail(root.path, print) as mail:
+        assert whom(mail, MessageId(message(1)), Name("@mini")).to == who
+        with pytest.raises(NoInput):
+            whom(mail, MessageId(message(2)), Name("@mini"))

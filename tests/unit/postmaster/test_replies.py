@@ -82,16 +82,42 @@ def test_who_it_was_sent_to_answers_it_and_nobody_else(
 
 
 def test_what_went_to_a_device_is_answered_from_there(run: Callable[..., None]) -> None:
-    """By whoever writes there, which the asker judges; not from another device."""
+    """By who was asked and nobody else there, which the asker judges itself; not from
+    another device."""
 
     async def scenario(bench: Told) -> None:
         about = (await bench.send(letter("bob@lab"))).id
         await bench.reply(about, PI)
         await bench.reply(about)
         assert bench.replied == []
+        other = await bench.reply(about, LAB, from_="eve")
+        assert (bench.replied, bench.answered) == ([other], [])
         answer = await bench.reply(about, LAB)
-        assert bench.replied == [answer]
+        assert bench.replied == [other, answer]
         assert bench.answered[0][0] == queue_of(Device("lab"))
+
+    run(scenario)
+
+
+def test_what_left_its_queue_is_answered_as_the_files_tell(
+    run: Callable[..., None],
+) -> None:
+    """Nothing of it is in memory; where nobody can tell, nothing is recorded."""
+
+    async def scenario(bench: Told) -> None:
+        queue = queue_of(Device("lab"))
+        about = MessageId((await bench.send(letter("bob@lab"))).id)
+        seq = bench.store.mailbox(queue).seq_of(about) or 0
+        at = "2026-11-30T00:00:00.000Z"
+        line = LedgerLine(seq=seq, id=about, rung=Rung.RELAYED, at=at)
+        bench.store.record(queue, line, None, durable=True)
+        await bench.reply(about, LAB)
+        assert bench.answered == []
+        bench.postmaster.replies.whom = lambda _id, _queue, told: told("bob@lab")
+        await bench.reply(about, LAB, from_="eve")
+        assert bench.answered == []
+        await bench.reply(about, LAB)
+        assert [name for name, _ in bench.answered] == [queue]
 
     run(scenario)
 
