@@ -12,7 +12,7 @@ from homi.courier.courier import Courier
 from homi.doors.office import Office
 from homi.envelope import decode_msg
 from homi.errors import StorageFailed
-from homi.legs.listing import first_line
+from homi.legs.listing import opening
 from homi.looking import Looking
 from homi.notify import Notifier
 from homi.postmaster import Postmaster
@@ -39,7 +39,7 @@ def notifier(office: Office, postmaster: Postmaster, clock: Clock) -> Notifier:
 
     def first(item: Item) -> str:
         try:
-            return first_line(decode_msg(box.read(item).msg).text)
+            return opening(decode_msg(box.read(item).msg).text)
         except (StorageFailed, msgspec.MsgspecError):
             return ""
 

@@ -51,6 +51,16 @@ def seen(text: str) -> str:
     return _UNSEEN.sub("", text)
 
 
+def first_line(text: str, most: int) -> str:
+    """The first line of text that says something, as it stands, cut to so many
+    characters; an ellipsis for all behind."""
+    whole = text.strip()
+    line = (whole.splitlines() or [""])[0].rstrip()
+    if len(line) > most:
+        return line[:most] + "…"
+    return line + " …" if len(line) < len(whole) else line
+
+
 def hidden_count(text: str) -> int:
     """How many characters of text are line feeds or will be shown as an escape, at
     most; fast, so that a long text can be judged before it is made visible."""

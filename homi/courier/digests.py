@@ -28,7 +28,7 @@ from homi.envelope import (
     encode,
 )
 from homi.errors import StorageFailed
-from homi.legs.listing import LINES, Entry, digest, first_line
+from homi.legs.listing import LINES, Entry, digest, opening
 from homi.postmaster import Result, Stamp, Submission
 from homi.sessions import Session
 from homi.store.mailbox import Item, Mailbox
@@ -241,7 +241,7 @@ class Digests:
             note = f"{item.length >> 10} KiB"
         else:
             try:
-                first = first_line(decode_msg(self._box.read(item).msg).text)
+                first = opening(decode_msg(self._box.read(item).msg).text)
             except (StorageFailed, msgspec.MsgspecError):
                 note = "unreadable"
         return Entry(

@@ -12,12 +12,11 @@ import msgspec
 from homi.address import Name
 from homi.clock import age
 from homi.ids import last_part
-from homi.visible import visible
+from homi.visible import first_line, visible
 
 LINES = 40  # letters named one by one: more is not read, only paid for
 FIRST_MAX = 100  # characters of a letter's first line
 SENDERS = 12  # named in the summary of the others
-SHORT = 8  # digits of an id, where they tell the letters apart
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,20 +49,20 @@ def digest(name: Name, entries: Sequence[Entry], others: Iterable[str]) -> str:
 
 
 def short(ids: Sequence[str]) -> dict[str, str]:
-    """Each id by the start of its last part; as much of it as tells them apart."""
-    for length in (SHORT, 12):
-        starts = {each: last_part(each)[:length] for each in ids}
-        if len(set(starts.values())) == len(starts):
-            return starts
-    return {each: each for each in ids}
+    """Each id by its last part, where that tells them apart: its first digits might
+    be those of a letter that is not listed."""
+    parts = {each: last_part(each) for each in ids}
+    return (
+        parts
+        if len(set(parts.values())) == len(parts)
+        else {each: each for each in ids}
+    )
 
 
-def first_line(text: str) -> str:
-    """The first line of text that says something, made visible and cut."""
-    line = next((one for one in text.splitlines() if one.strip()), "")
-    line = line[: 4 * FIRST_MAX]
-    shown = visible(line.strip()).replace("\t", " ")
-    return shown if len(shown) <= FIRST_MAX else shown[: FIRST_MAX - 1] + "…"
+def opening(text: str) -> str:
+    """The first line of text, made visible: at most so long."""
+    shown = visible(first_line(text, FIRST_MAX)).replace("\t", " ")
+    return shown if len(shown) <= FIRST_MAX + 2 else shown[: FIRST_MAX - 1] + "…"
 
 
 def _line(shown: str, entry: Entry) -> str:

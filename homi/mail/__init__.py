@@ -4,7 +4,7 @@ from homi.mail.conversation import Branch, branches
 from homi.mail.life import Line, Start, life
 from homi.mail.life import spooled as spooled_start
 from homi.mail.mail import Letter, Mail, starts
-from homi.mail.message import Message, first_line, listed, spooled_message
+from homi.mail.message import Message, listed, spooled_message
 from homi.mail.reader import Self, ShownMail, measure
 
 __all__ = [
@@ -17,7 +17,6 @@ __all__ = [
     "ShownMail",
     "Start",
     "branches",
-    "first_line",
     "life",
     "listed",
     "measure",

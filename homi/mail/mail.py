@@ -15,10 +15,11 @@ from homi import ids
 from homi.address import Name, show
 from homi.envelope import Envelope, MessageId, Msg, decode_envelope
 from homi.errors import LISTED, NoInput, StorageFailed, Usage
-from homi.mail.message import first_line
+from homi.mail.message import BRIEF
 from homi.mail.places import Places, readable
 from homi.store.index import Entry, Index, Query, Told
 from homi.store.lines import Finding
+from homi.visible import first_line
 
 PAGE = 1_000  # messages held at once of a listing without a limit
 COPIES = 1_000_000  # of one message: all of them, in however many mailboxes
@@ -162,7 +163,7 @@ class Mail(Places):
         if not wanted:
             return None
         try:
-            return first_line(self.letter(entry).msg.text)
+            return first_line(self.letter(entry).msg.text, BRIEF)
         except StorageFailed as error:
             self.note(error.text)
             return None

@@ -9,6 +9,7 @@ import msgspec
 from homi.envelope import SHOWN, Kind, MessageId, Msg, Rung, SessionRef
 from homi.store.index import Entry
 from homi.store.pickup import Spooled
+from homi.visible import first_line
 
 BRIEF = 200  # characters: a first line longer than that says what it says by then
 
@@ -79,14 +80,5 @@ def spooled_message(found: Spooled, msg: Msg, *, brief: bool = False) -> Message
         thread=msg.thread,
         reply_to=msg.reply_to,
         bytes=len(found.msg),
-        brief=first_line(msg.text) if brief else None,
+        brief=first_line(msg.text, BRIEF) if brief else None,
     )
-
-
-def first_line(text: str) -> str:
-    """The first line of text that says something, cut; an ellipsis for all behind."""
-    whole = text.strip()
-    line = (whole.splitlines() or [""])[0].rstrip()
-    if len(line) > BRIEF:
-        return line[:BRIEF] + "…"
-    return line + " …" if len(line) < len(whole) else line

@@ -15,7 +15,7 @@ from homi.envelope import Kind
 from homi.errors import NoInput, StorageFailed, Usage
 from homi.legs import base
 from homi.legs import render as letters
-from homi.legs.listing import first_line
+from homi.legs.listing import opening
 from homi.mail import Self, ShownMail, listed
 from homi.mcp.caller import Caller
 from homi.mcp.result import Result, Seen
@@ -143,7 +143,7 @@ class Box:
                 fields.append({"id": entry.id, "error": error.text})
                 continue
             row = self._fields(entry, letter)
-            row["first"] = first_line(letter.msg.text)
+            row["first"] = opening(letter.msg.text)
             fields.append(row)
             lines.append(self._line(row, shown[entry.id]))
         return Rows(lines, fields)

@@ -4,6 +4,7 @@ Owns which values stand for a secret and are none.  Pure; each pattern takes a t
 that is linear in the text.
 """
 
+import binascii
 import re
 from collections.abc import Iterator
 
@@ -11,7 +12,8 @@ from homi.scan.rules import mixed
 
 # Where a name may end that has a secret behind it.
 _CORES = ("pass", "pwd", "secret", "token", "key", "credential")
-_GLANCE = (*_CORES, "bearer", "authorization", "://")
+_AUTH = ('auth"', "auth'", "_auth")
+_GLANCE = (*_CORES, "bearer", "authorization", "://", "curl", "identified", *_AUTH)
 _OWNED = re.compile(
     r"(?:api|access|secret|private|signing|encryption|auth|account|master)[_-]?\Z"
 )
@@ -59,10 +61,38 @@ _NETRC = re.compile(
     r"(?m)^[ \t]{0,8}machine[ \t][^\n]{0,200}?\bpassword[ \t]{1,4}"
     r"(?P<value>\S{4,256})"
 )
+_CURL = re.compile(
+    r"\bcurl\b[^\n]{0,400}?[ \t](?:-u|--user)[ \t=]{0,4}[\"']?"
+    r"[^\s:\"'$]{1,64}:(?P<value>[^\s\"']{3,128})"
+)
+_SSHPASS = re.compile(
+    r"\bsshpass[ \t]{1,4}-p[ \t]{0,4}[\"']?(?P<value>[^\s\"']{3,128})"
+)
+_SQL = re.compile(
+    r"(?i)\b(?:(?:create|alter)\s{1,8}(?:user|role|login)\b[^;]{0,200}?\bpassword\b"
+    # One word of letters may be what prose has there.
+    r"|identified\s{1,8}(?:with\s{1,8}[\w'\"]{1,40}\s{1,8})?by"
+    r"(?=[^'\w]{0,8}'[A-Za-z]{0,128}[^A-Za-z']))"
+    r"[ \t=]{0,8}'(?P<value>[^'\s]{3,128})'"
+)
 _PLACED = (
     ("://", "password-in-url", _URL),
     ("</", "password", _ELEMENT),
     ("machine", "password", _NETRC),
+    ("curl", "password", _CURL),
+    ("sshpass", "password", _SSHPASS),
+    ("password", "password", _SQL),
+    ("identified", "password", _SQL),
+)
+# What a registry is told: a name and a password in base64.
+_PAIR = re.compile(
+    r"(?i)(?<![A-Za-z0-9])_?auth[\"']?[ \t]{0,4}[:=][ \t]{0,4}[\"']?"
+    r"(?P<value>[A-Za-z0-9+/]{8,512}={0,2})(?![A-Za-z0-9+/=])"
+)
+# The name of a key, by its kind: no key.
+_KIND_OF = re.compile(
+    r"(?i)(?:ed25519|ed448|x25519|rsa|ecdsa|dsa|hmac|aes|kms)[-\d]{0,8}[:/]"
+    r"[a-z]{1,20}(?:[-_.:/](?:[a-z]{1,20}|\d{1,4})){0,6}"
 )
 _BEFORE = re.compile(r"[A-Za-z0-9_.-]{0,48}\Z")
 # Names that end like a secret's and are none.
@@ -131,6 +161,7 @@ def _beside(text: str, low: str, cores: list[str]) -> Iterator[tuple[str, int]]:
         for found in _FLAG.finditer(text):
             if _named(found) and _flagged(found["value"], found["secret"]):
                 yield _rule(found), found.start("value")
+    yield from _pairs(text, low)
     for needle, rule, pattern in _PLACED:
         if needle in low:
             for found in pattern.finditer(text):
@@ -138,10 +169,30 @@ def _beside(text: str, low: str, cores: list[str]) -> Iterator[tuple[str, int]]:
                     yield rule, found.start("value")
 
 
+def _pairs(text: str, low: str) -> Iterator[tuple[str, int]]:
+    """What a registry is told."""
+    if any(one in low for one in _AUTH):
+        for found in _PAIR.finditer(text):
+            if _is_pair(found["value"]):
+                yield "password", found.start("value")
+
+
+def _is_pair(value: str) -> bool:
+    """Whether it is a name and a password in base64."""
+    try:
+        user, colon, word = binascii.a2b_base64(value).decode("ascii").partition(":")
+    except ValueError:
+        return False
+    plain = user.isprintable() and word.isprintable()
+    return bool(user and colon and plain and len(word) > 2 and not stands_for(word))
+
+
 def stands_for(value: str) -> bool:
     """Whether value only stands for one: a word for it, a variable, a gap to fill."""
     plain = value.strip("\"'`,;").rstrip("\\")
     if plain.lower() in WORDS or len(set(plain.lower())) < 2:
+        return True
+    if _KIND_OF.fullmatch(plain):
         return True
     return bool(_REFERENCE.match(plain)) or "${" in plain or "{{" in plain
 

@@ -131,6 +131,9 @@ class Scanner:
         for start, inner in decoded(text):
             for rule, _ in self._plain(inner, loose=True):
                 yield f"{rule}, in base64", place(start)
+            for _, core in decoded(inner):
+                for rule, _ in self._plain(core, loose=True):
+                    yield f"{rule}, in base64 twice", place(start)
 
     def _plain(self, text: str, *, loose: bool = False) -> Iterator[tuple[str, int]]:
         """As the text stands; loose: its words may have something before them."""

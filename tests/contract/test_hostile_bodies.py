@@ -62,7 +62,7 @@ def brief(body: str) -> str:
 def digest(body: str) -> str:
     """As one of a backlog; the line of each letter is its own."""
     entries = [
-        listing.Entry(id=ID, sender=who, age=1.0, first=listing.first_line(text))
+        listing.Entry(id=ID, sender=who, age=1.0, first=listing.opening(text))
         for who, text in (("alice", "before"), ("eve@mini", body), ("alice", "behind"))
     ]
     text = listing.digest(Name("bob"), entries, ["eve\n[homi"])
@@ -126,7 +126,7 @@ def test_a_person_is_given_nothing_that_acts(body: str) -> None:
     cell = tables.cell(body)
     assert active(cell) == []
     assert len(cell.splitlines()) <= 1
-    for text in (body, listing.first_line(body)):
+    for text in (body, listing.opening(body)):
         shown = plain(text, BODY_MAX)
         assert 0 < len(shown) <= BODY_MAX
         assert shown.isprintable()

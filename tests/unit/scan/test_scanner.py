@@ -67,6 +67,16 @@ SECRETS = {
     "an option": "mysql --password=hunter2 x",
     "xml": "<pass" + "word>hunter2</pass" + "word>",
     "netrc": "machine x login y pass" + "word hunter2",
+    "curl": "run curl -s -u " + "bob:hunter2 https://x.y/z",
+    "curl, in long": "curl https://x.y/z --user='bob:" + "hunter2'",
+    "sshpass": "sshpass -p " + "hunter2 ssh bob@x",
+    "sql": "CREATE USER bob WITH PASS" + "WORD 'hunter2';",
+    "sql, of mysql": "grant all to bob identified by " + "'hunter2'",
+    "docker": '{"x.y": {"auth": "' + base64.b64encode(b"bob:hunter2").decode() + '"}}',
+    "npm": "//x.y/:_auth=" + base64.b64encode(b"bob:hunter2").decode(),
+    "base64 twice": base64.b64encode(
+        base64.b64encode(f"the key is {AWS}, ok?".encode())
+    ).decode(),
     "base64": "see " + base64.b64encode(f"key {AWS} ok?".encode()).decode(),
     "base64 of wide characters": base64.b64encode(AWS.encode("utf-16le")).decode(),
     "base64 in lines": "\n".join(
@@ -117,6 +127,16 @@ FREE = (
     "AKIAXXXXXXXXXXXXXXXX",
     "ghp_" + "x" * 36,
     "bypass: a1B2c3D4e5F6g7",
+    "curl -u bob https://x.y/z and wait:",
+    'curl -u "bob:$PASS" https://x.y/z',
+    "sshpass -p $PASS ssh bob@x; sshpass -f file ssh bob@x",
+    "CREATE USER bob WITH PASSWORD '${PASSWORD}'",
+    "with the password 'hunter' nobody comes in",
+    "he identified by 'name' what broke",
+    '{"auth": "' + base64.b64encode(b"no pair in this").decode() + '"}',
+    '{"auth": "required-by-all"}',
+    'signing_key: "ed25519:prod-2024"',
+    base64.b64encode(base64.b64encode(b"the key is not in here, ok?")).decode(),
 )
 
 
