@@ -136,8 +136,11 @@ class Names:
         """Make name a room; 64 for a bad name, 73 for one that is claimed."""
         wanted = grammar.parse_claimable(name)
         if self.get(wanted) is not None:
-            what = "a room" if self.is_room(wanted) else "claimed"
-            raise CannotCreate(f"{wanted} is {what} already", hint="homi ls shows it")
+            if self.is_room(wanted):
+                what, hint = "a room", f"homi room ls {wanted} shows who is in it"
+            else:
+                what, hint = "claimed", f"homi ls {wanted} shows it"
+            raise CannotCreate(f"{wanted} is {what} already", hint=hint)
         self._not_behind(wanted)
         self._put(msgspec.structs.replace(self._mint(wanted, now, None), room=True))
         return self.require(wanted)

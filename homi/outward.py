@@ -106,8 +106,9 @@ class Outward:
 
     def _judged(self, sub: Submission, found: HomiError | None) -> None:
         """It may leave, or a person lets it; else its sender hears where to look."""
-        earlier = self.withheld.why(sub.head.text) if self.withheld else None
-        found = _joined(found, earlier)
+        if self.withheld:
+            again = sub.head.id if found is not None else ""
+            found = _joined(found, self.withheld.why(sub.head.text, again))
         if found is None:
             sub.permit = None
         elif sub.permit is None or found.reason != Reason.SCAN:

@@ -93,10 +93,11 @@ class Withheld:
         found = self._marks.get(self._mark(text)) if self._marks else None
         return found if found is not None and not self._old(found) else None
 
-    def why(self, text: str) -> HomiError | None:
-        """Why text goes nowhere; None where it was not refused before."""
+    def why(self, text: str, but: str = "") -> HomiError | None:
+        """Why text goes nowhere; None where it was not refused before.  but: the id
+        of a message that is no earlier one."""
         found = self.find(text)
-        if found is None:
+        if found is None or found.id == but:
             return None
         return BadMessage(
             f"its text was refused a way out of this device before ({found.words})",

@@ -3,11 +3,14 @@
 Owns who tells them what; what comes of it is theirs.  homi-room(1).
 """
 
+import dataclasses
 import os
+
+from msgspec.structs import replace
 
 from homi.address import Name
 from homi.courier.courier import Courier
-from homi.courier.orders import Job
+from homi.courier.orders import Job, Verdict
 from homi.doors.office import Office, Shown
 from homi.envelope import (
     LedgerLine,
@@ -19,12 +22,11 @@ from homi.requests import Deed
 from homi.rooms.fanout import Fanout
 from homi.rooms.state import Rooms, State
 from homi.store.disk import RealDisk
-from homi.store.mailbox import Item
+from homi.store.mailbox import Item, Mailbox
 from homi.store.state import StateFile
 
 FILE = "rooms.json"
 DAY = 86_400.0  # s
-TURN_END = "turn-end"  # a tag: nobody wrote it as an answer, a turn ended with it
 
 
 def connect(office: Office, courier: Courier, reach: Reach) -> Fanout:
@@ -51,6 +53,7 @@ def connect(office: Office, courier: Courier, reach: Reach) -> Fanout:
 
     def ordered(name: Name, job: Job) -> None:
         if job.do is Deed.FLUSH and rooms.has(name):
+            job = _flushed(job, _owed(fanout, office.store.mailbox(name)))
             fanout.flush(name)
         order(name, job)
 
@@ -58,3 +61,23 @@ def connect(office: Office, courier: Courier, reach: Reach) -> Fanout:
     courier.subscribe(lambda name, _item, line: fanout.recorded(name, line))
     office.names.subscribe(lambda name, _claim: fanout.revive(name))
     return fanout
+
+
+def _owed(fanout: Fanout, box: Mailbox) -> set[int]:
+    """The messages that some member could not be given yet."""
+    pending = box.pending.items()
+    return {seq for seq, one in pending if any(fanout.waits(box.name, one).values())}
+
+
+def _flushed(job: Job, owed: set[int]) -> Job:
+    """The order, answered so that what members are tried for at once is no letter of
+    which nothing changed."""
+
+    def done(verdicts: list[Verdict]) -> None:
+        pairs = zip(job.letters, verdicts, strict=True)
+        told = [
+            replace(one, already=False) if at in owed else one for (at, _), one in pairs
+        ]
+        job.done(told)
+
+    return dataclasses.replace(job, done=done)

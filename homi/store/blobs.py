@@ -80,16 +80,30 @@ class Part:
         self._hidden = hidden
         self._hash = hashlib.sha256()
         self.at = 0  # bytes that are here
-        self._fd = disk.open(hidden, WRITE)
+        self._fd = self._locked()
         try:
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             while data := disk.pread(self._fd, PIECE, self.at):
                 self._add(data)
-        except OSError as error:
+        except OSError:
             disk.close(self._fd)
-            if error.errno == errno.EWOULDBLOCK:
-                raise NotReached("it is on its way already", reason="busy") from error
             raise
+
+    def _locked(self) -> int:
+        """The part, opened for this process alone."""
+        while True:
+            fd = self._disk.open(self._hidden, WRITE)
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if os.fstat(fd).st_ino == os.stat(self._hidden).st_ino:
+                    return fd
+            except BlockingIOError as error:
+                self._disk.close(fd)
+                raise NotReached("it is on its way already", reason="busy") from error
+            except FileNotFoundError:
+                pass
+            # Another finished it between the two steps: what was opened is the blob
+            # by now, and nobody may write to that.
+            self._disk.close(fd)
 
     def write(self, data: bytes) -> None:
         """The next bytes of it."""

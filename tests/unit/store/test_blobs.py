@@ -1,6 +1,7 @@
 """A blob is whole and what its name says, or it is not there."""
 
 import errno
+import fcntl
 import hashlib
 import os
 from pathlib import Path
@@ -85,3 +86,26 @@ def test_a_full_disk_may_have_room_later() -> None:
     """A broken one is told as such."""
     assert isinstance(failed(OSError(errno.ENOSPC, "full")), NotReached)
     assert isinstance(failed(OSError(errno.EIO, "broken")), StorageFailed)
+
+
+def test_one_that_another_just_finished_is_no_part_any_more(
+    blobs: Blobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was opened as a part and is the blob once it is locked: it begins anew."""
+    first = blobs.part(NAME)
+    first.write(DATA)
+    lock = fcntl.flock
+
+    def late(fd: int, how: int) -> None:
+        monkeypatch.undo()
+        first.finish()
+        first.__exit__()
+        lock(fd, how)
+
+    monkeypatch.setattr("fcntl.flock", late)
+    with blobs.part(NAME) as part:
+        assert part.at == 0
+        part.write(b"something else")
+        with pytest.raises(BadMessage):
+            part.finish()
+    assert blobs.size(NAME) == len(DATA)
