@@ -159,9 +159,10 @@ def test_a_reply_from_a_device_answers_what_was_sent_to_it(
         bench.store.record(LAB, line)
         await settled(bench)
         assert box.rung_of(asked.id) is Rung.RELAYED
+        bench.postmaster.replies.whom = lambda _id, _queue, told: told("gds@lab")
         reply = Msg(
             id=ids.new(),
-            from_="bob",
+            from_="gds",
             to="ada",
             text="y",
             reply_to=asked.id,
