@@ -10,7 +10,14 @@ import pytest
 from tests.standin.driver import Standin
 from tests.standin.place import PATIENCE, Place, homi_command, until
 
-HOOK = [*homi_command(), "hook"]
+# A hook says nothing where the daemon takes longer than a turn may wait: no matter on
+# a machine that does nothing else, but here others compute.
+PATIENT = """
+from homi.cli import fast, hooked
+hooked.PATIENCE = 30.0
+fast.main()
+"""
+HOOK = [sys.executable, "-c", PATIENT, "hook"]
 
 
 def restricted(place: Place, name: str = "ada") -> Standin:
@@ -83,6 +90,7 @@ def test_a_hook_killed_before_it_confirmed_is_asked_again_with_the_mark(
         "import os, sys\n"
         "from homi.cli import hooked\n"
         "from homi.dial import Dial\n"
+        "hooked.PATIENCE = 30.0\n"
         "real = Dial.ask\n"
         "def ask(self, line):\n"
         "    if b'printed' in line:\n"
