@@ -105,7 +105,10 @@ class Feed:
         self._held: set[Name] = set()
         self._ready: deque[Route] = deque()  # those that may have something to send
         self._flights: deque[Flight] = deque()  # in the order of their numbers
-        self._upto = 0
+        self._acked = 0  # the number of the last the other end told of
+        self._nots: dict[int, Not] = {}
+        self._settling = False  # it is on its way
+        self._upto = 0  # all up to here are settled
         self._due: TimerHandle | None = None
         self._sweep: TimerHandle | None = None
 
@@ -156,10 +159,34 @@ class Feed:
             self._wake()
 
     def acked(self, upto: int, refused: list[Not]) -> None:
-        """Settle what was sent, then send more."""
-        nots = {each.n: each for each in refused}
+        """Send more, then settle what was sent, all of it in its order."""
+        self._acked = upto
+        if refused:
+            # More of a lane that must wait would only come back.
+            self._nots = {each.n: each for each in refused}
+            self._settle()
+            return
+        self._wake()
+        if not self._settling:
+            # Behind what is written now: the other end has work while the ledger is.
+            self._settling = True
+            self._loop.call_soon(self._settle)
+
+    def stop(self) -> None:
+        """The exchange is over: what is not acked stays pending."""
+        self._settle()
+        for timer in (self._due, self._sweep):
+            if timer is not None:
+                timer.cancel()
+        self._routes.clear()
+        self._ready.clear()
+
+    def _settle(self) -> None:
+        """Record what was acked; what that lets go follows."""
+        self._settling = False
+        nots, self._nots = self._nots, {}
         at = rfc3339(self._clock.wall())
-        while self._upto < upto:
+        while self._upto < self._acked:
             self._upto += 1
             flight = self._flights.popleft()
             refusal = nots.get(self._upto) if nots else None
@@ -170,14 +197,6 @@ class Feed:
             else:
                 self._deferred(flight, refusal)
         self._wake()
-
-    def stop(self) -> None:
-        """The exchange is over: what is not settled stays pending."""
-        for timer in (self._due, self._sweep):
-            if timer is not None:
-                timer.cancel()
-        self._routes.clear()
-        self._ready.clear()
 
     def _look(self) -> None:
         """Look through the pending sets for what a lost word told of."""

@@ -114,6 +114,7 @@ class Laptop:
     async def ack(self, upto: int, *refused: Not) -> None:
         """The other end settles them."""
         self.feed.acked(upto, list(refused))
+        self.pair.loop.turn()
         await settle()
 
     def rungs(self, place: Name = MINI) -> list[Rung]:
@@ -158,6 +159,32 @@ def test_what_waits_leaves_in_order_and_ends_with_its_ack() -> None:
         assert (laptop.left(), laptop.rungs()) == (2, [Rung.RELAYED] * 3)
         await laptop.ack(5)
         assert laptop.left() == 0
+
+    story(scenario)
+
+
+def test_more_leaves_before_what_was_acked_is_recorded() -> None:
+    """The other end has work meanwhile; what was acked is recorded all the same where
+    the connection ends first, and at once where a lane must wait."""
+
+    async def scenario(laptop: Laptop) -> None:
+        for n in range(WINDOW + 2):
+            await laptop.put(f"m{n}")
+        laptop.feed.route([MINI])
+        assert len(laptop.sent()) == WINDOW
+        exchange = laptop.pair.laptop.exchange
+        exchange.line(b'{"f":"ack","after":0,"upto":1}')
+        laptop.feed.acked(1, [])
+        assert laptop.sent() == [f"m{WINDOW}"]
+        assert laptop.left() == WINDOW + 2
+        laptop.feed.acked(2, [refused(FULL, 2)])
+        await settle()
+        assert laptop.rungs() == [Rung.RELAYED, Rung.DEFERRED]
+        laptop.feed.acked(3, [])
+        laptop.feed.stop()
+        await settle()
+        assert laptop.rungs()[2:] == [Rung.RELAYED]
+        assert laptop.left() == WINDOW
 
     story(scenario)
 
@@ -249,7 +276,7 @@ def test_a_refusal_for_now_holds_its_lane_and_no_other() -> None:
         laptop.feed.route([MINI])
         assert laptop.sent() == ["a0", "a1", "b0"]
         await laptop.ack(3, refused(FULL, 1), refused(FULL, 2))
-        assert laptop.rungs() == [Rung.DEFERRED, Rung.RELAYED]
+        assert laptop.rungs() == [Rung.RELAYED, Rung.DEFERRED]
         deferred = laptop.store.ledgers[MINI][0]
         assert (deferred.reason, bool(deferred.until)) == (Reason.QUOTA, True)
         laptop.feed.hint(MINI, await laptop.put("a2"))
