@@ -19,14 +19,13 @@ import uvloop
 
 from homi import __version__, paths, questions, restraint
 from homi.address import Name
-from homi.assembly import duties
+from homi.assembly import duties, process, succession
 from homi.callers import classify
 from homi.claims import State
 from homi.clock import SystemClock
 from homi.config import SWEEP, Config
 from homi.courier.courier import Courier
 from homi.courier.nudge import Nudges
-from homi.descriptors import fill_standard_descriptors, raise_file_limit
 from homi.doors.bind import refuse_another
 from homi.doors.control import ControlDoor
 from homi.doors.front import Front
@@ -36,6 +35,7 @@ from homi.doors.pickup import PickupDoor
 from homi.doors.remarks import remarks
 from homi.doors.verbs import Verbs
 from homi.envelope import LedgerLine, SessionRef
+from homi.inheritance import Inherited
 from homi.legs.base import Evidence
 from homi.legs.claude import rename
 from homi.legs.hook import Sheet
@@ -53,7 +53,7 @@ from homi.store.disk import RealDisk
 from homi.store.mailbox import Item
 from homi.store.places import device_of
 from homi.store.quarantine import Quarantine
-from homi.store.state import StateFile
+from homi.store.state import StateFile, refuse_newer
 from homi.store.store import DiskStore
 
 log = logging.getLogger("homi.daemon")
@@ -65,51 +65,46 @@ def run(root: Path, settings: Config) -> int:
     HomiError where it cannot start: 73 another daemon has the root, 74 the disk,
     76 a newer state file, 78 the root or the socket folder is not private.
     """
-    fill_standard_descriptors()
-    os.umask(0o077)
-    paths.control_socket(root)  # refused before anything is written
-    paths.make_private(root)
-    logging.basicConfig(
-        level=logging.INFO,
-        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
-    )
-    raise_file_limit()
-    # Each message makes a dozen objects that live until its commit: at the default
-    # the collector would look at all pending mail again and again for nothing.
-    gc.set_threshold(20_000, 50, 100)
+    process.prepare(root)
+    heritage = succession.heritage(os.environ)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(_live(root, settings))
+        daemon = runner.run(_live(root, settings, heritage))
+    daemon.succession.follow()
+    return daemon.status
 
 
-async def _live(root: Path, settings: Config) -> int:
-    """Start, serve until told to stop, stop."""
+def check(root: Path) -> int:
+    """0, or 76 where a state file of root is newer than this homi."""
+    refuse_newer(os.fspath(root), RealDisk())
+    return os.EX_OK
+
+
+async def _live(root: Path, settings: Config, heritage: Inherited) -> "Daemon":
+    """Start, serve until told to stop, stop; what has ended."""
     loop = asyncio.get_running_loop()
     async with contextlib.AsyncExitStack() as ends:
-        daemon = Daemon(root, settings, ends)
-        for number in _ends_by():
+        daemon = Daemon(root, settings, ends, heritage)
+        for number in process.ends_by():
             loop.add_signal_handler(number, daemon.end, signal.Signals(number).name)
         await daemon.start()
         await daemon.ended.wait()
         log.info("stopping")
     log.info("stopped")
-    return daemon.status
-
-
-def _ends_by() -> list[signal.Signals]:
-    """The signals that end it in order; nohup's wish is kept."""
-    ends = [signal.SIGTERM, signal.SIGINT]
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-        ends.append(signal.SIGHUP)
-    return ends
+    return daemon
 
 
 class Daemon:
     """All parts of one postmaster; each one's end is noted when it is begun."""
 
     def __init__(
-        self, root: Path, settings: Config, ends: contextlib.AsyncExitStack
+        self,
+        root: Path,
+        settings: Config,
+        ends: contextlib.AsyncExitStack,
+        heritage: Inherited,
     ) -> None:
-        """Take the lock, recover the store and read the names; nothing listens yet."""
+        """Take the lock, recover the store and read the names; nothing new listens."""
+        self._heritage = heritage
         self.ended = asyncio.Event()
         self.status = os.EX_OK
         self._ends = ends
@@ -121,7 +116,7 @@ class Daemon:
         self._clock = SystemClock()
         self._disk = RealDisk()
         refuse_another(paths.control_socket(root))
-        self._store = DiskStore.open(root, settings, self._clock, self._disk)
+        self._store = DiskStore.open(root, settings, self._clock, self._disk, heritage)
         ends.push_async_callback(self._store.aclose)
         self._build(root, settings)
         self._connect()
@@ -211,6 +206,10 @@ class Daemon:
         self._office.bulk = self._linkage.bulk
         self._door.link = self._linkage.links.answer
         self._office.stop = lambda: self.end("stop")
+        heirs = (self._door, self._peer, self._store)
+        self.succession = succession.connect(
+            self._office, *heirs, self.end, self._heritage
+        )
         self._office.neighbours = self._talk.gossip
         self._office.socket_for = self._peer.socket_for
         self._office.way = self._linkage.reason
@@ -260,6 +259,7 @@ class Daemon:
         self._ends.callback(lambda: self._sweeper.cancel())
         for finding in self._office.findings:
             log.warning("unreadable: %s", finding)
+        self._heritage.close()
         gc.freeze()  # what stands now lives as long as the daemon
         log.info(
             "homi %s is up: pid %d, %s", __version__, os.getpid(), self._office.root
@@ -268,6 +268,7 @@ class Daemon:
     def end(self, why: str) -> None:
         """Begin the end; what is in flight is finished first."""
         log.info("told to end by %s", why)
+        self.succession.abandon(why)
         self.ended.set()
 
     def _evidence(self, session: SessionRef, evidence: Evidence) -> None:

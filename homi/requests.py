@@ -26,6 +26,7 @@ from homi.orders.seats import SeatOrder as SeatOrder
 from homi.orders.seats import SeatRespond as SeatRespond
 from homi.orders.seats import SeatSend as SeatSend
 from homi.orders.seats import SeatSpawn as SeatSpawn
+from homi.orders.service import Restart as Restart
 from homi.request import EVERYONE as EVERYONE
 from homi.request import CallerClass as CallerClass
 from homi.request import Request as Request

@@ -20,6 +20,7 @@ COMPLETE = "_HOMI_COMPLETE"  # set by a shell that completes a line
 MODULES = {
     "start": "service",
     "stop": "service",
+    "restart": "service",
     "run": "service",
     "hook": "hook",
     "mcp": "mcp",

@@ -1,4 +1,4 @@
-"""`start`, `stop` and `run`: the daemon's life.  homid(8)."""
+"""`start`, `stop`, `restart` and `run`: the daemon's life.  homid(8)."""
 
 import os
 import select
@@ -10,34 +10,44 @@ from pathlib import Path
 
 import click
 
-from homi import config, paths
+from homi import __version__, config, paths
 from homi.cli import options, output
 from homi.cli.fast import load
 from homi.connection import Connection
 from homi.dial import Absent, Lost
-from homi.errors import HomiError, NotReached
+from homi.errors import HomiError, NotReached, Unavailable
 from homi.peers import process
-from homi.reports import Done
-from homi.requests import Stop
+from homi.reports import Done, Welcome
+from homi.requests import Restart, Stop
 from homi.store.lock import LOCK
 
 START_LIMIT = 10.0  # s: even a full ring and many mailboxes are read by then
+CHECK_LIMIT = 30.0  # s: the daemon gives the new homi twenty to say it could start
 STOP_LIMIT = 15.0  # s: the drain, the last checkpoint and some slack
 LOOK = 0.02  # s between looks at what tells nobody when it is ready
 LOG_TAIL = 12  # lines of the log that are shown when a start failed
 
 
 @click.command()
+@click.option("--check", is_flag=True, help="Only say whether it could start.")
 @click.pass_obj
-def run(home: str, /) -> int:
+def run(home: str, /, *, check: bool) -> int:
     """Be the daemon, in the foreground, until SIGTERM or Ctrl-C.
 
     \b
       ExecStart=/usr/local/bin/homi run
       $ homi --home /tmp/try run
+      $ homi run --check
+      homi 0.1.0 in /usr/local/lib/homi could start
     """
     settings = config.load(paths.config_file())
-    return load("homi.daemon", "run", paths.state_root(home), settings)
+    root = paths.state_root(home)
+    if not check:
+        return load("homi.daemon", "run", root, settings)
+    if (status := load("homi.daemon", "check", root)) != os.EX_OK:
+        return status
+    output.line(f"homi {__version__} in {Path(__file__).parents[2]} could start")
+    return os.EX_OK
 
 
 @click.command()
@@ -106,6 +116,57 @@ def stop(home: str, /, *, as_json: bool) -> None:
     _say_down(pid, as_json=as_json)
 
 
+@click.command()
+@options.as_json
+@click.pass_context
+def restart(ctx: click.Context, /, *, as_json: bool) -> None:
+    """Let the homi installed now take over; no send fails.
+
+    \b
+      $ pip install --upgrade homi-postmaster && homi restart
+      restarted (pid 4021): homi 0.1.0, then homi 0.2.0
+    """
+    root = paths.state_root(ctx.obj)
+    try:
+        with Connection(root) as client:
+            before = client.welcome
+            handle = _handle(before.pid)
+            client.wait(Restart(i=1), Done, CHECK_LIMIT)
+    except Absent:
+        ctx.invoke(start, as_json=as_json)
+        return
+    after = _taken_over(root, before.pid, handle)
+    if as_json:
+        told = {"running": True, "fresh": True, "pid": after.pid}
+        output.json_line(told | {"before": before.software, "software": after.software})
+    else:
+        versions = f"{before.software}, then {after.software}"
+        output.line(f"restarted (pid {after.pid}): {versions}")
+    if after.software != f"homi {__version__}":
+        output.note(
+            f"this is homi {__version__}, the daemon was started by another one:"
+            " homi stop, then homi start, to have it run this"
+        )
+
+
+def _taken_over(root: Path, pid: int, handle: int | None) -> Welcome:
+    """What the new homi says, once it answers."""
+    deadline = time.monotonic() + START_LIMIT
+    while time.monotonic() < deadline:
+        if (welcome := _welcome(root)) is not None:
+            return welcome
+        if handle is not None and select.select([handle], [], [], 0)[0]:
+            raise Unavailable(
+                f"the daemon (pid {pid}) ended while it was restarted",
+                hint="homi log says why, homi start starts it; nothing stored is lost",
+            )
+        time.sleep(LOOK)
+    raise NotReached(
+        f"the daemon (pid {pid}) does not answer after {START_LIMIT:.0f} s",
+        hint="it may still be reading its mailboxes; homi log shows it",
+    )
+
+
 def _say_up(pid: int, *, fresh: bool, as_json: bool) -> None:
     """A daemon runs; fresh: since this command."""
     if as_json:
@@ -133,9 +194,15 @@ class _StartFailed(HomiError):
 
 def _answering(root: Path) -> int | None:
     """The pid of the daemon that says hello; None where none does."""
+    welcome = _welcome(root)
+    return None if welcome is None else welcome.pid
+
+
+def _welcome(root: Path) -> Welcome | None:
+    """What the daemon says to hello; None where none does."""
     try:
         with Connection(root) as client:
-            return client.welcome.pid
+            return client.welcome
     except (Absent, Lost):
         return None
 

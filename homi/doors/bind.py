@@ -114,7 +114,7 @@ def refuse_another(path: Path) -> None:
     """Refuse (73) where a daemon answers, before the store is touched: its lock file
     may have been removed, and then the lock stops nobody."""
     pid = listener(os.fspath(path))
-    if pid is not None:
+    if pid is not None and pid != os.getpid():  # our own, inherited, waits for us
         raise CannotCreate(
             f"a daemon with pid {pid or 'unknown'} listens at {path}",
             hint="homi status shows it, homi stop ends it",

@@ -34,6 +34,7 @@ from homi.errors import (
     VersionMismatch,
 )
 from homi.folders import FolderWatch
+from homi.inheritance import Bequest, Inherited
 from homi.paths import make_private
 from homi.peers.credentials import peer_credentials
 from homi.reports import (
@@ -91,7 +92,10 @@ class Connection:
         self._doers: dict[type[Request], Doer] = {}
 
     def line(self, line: bytes) -> None:
-        """Decode and do one request."""
+        """Decode and do one request; what comes while another homi takes over is left
+        to that: its caller asks again."""
+        if self._door.heir is not None:
+            return
         try:
             request = self._decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -253,6 +257,8 @@ class ControlDoor:
         self._big = BigLine()
         self.joined: Callable[[], bool] = bool  # see Outbox
         self.link: Callable[[LineProtocol, str], Talker] = _no_links
+        self.inherited = Inherited()
+        self.heir: Bequest | None = None  # who goes on with the socket after close()
         self._watch = FolderWatch([os.fspath(path.parent)], self._changed)
 
     def start(self) -> None:
@@ -260,7 +266,9 @@ class ControlDoor:
         self._loop = asyncio.get_running_loop()
         self._outbox = Outbox(self._loop, self.joined)
         make_private(self._path.parent)
-        self._entrance = Entrance(self._loop, self._admit, self._full)
+        self._entrance = Entrance(
+            self._loop, self._admit, self._full, inherited=self.inherited
+        )
         path = os.fspath(self._path)
         self._listener = self._entrance.open(0, path)
         self._watch.attach(self._loop)
@@ -333,6 +341,8 @@ class ControlDoor:
         self._watch.detach()
         for wire in list(self._open):
             wire.close()
-        if self._listener is not None:
+        if self._listener is not None and self.heir is not None:
+            self._entrance.leave(self._listener, self.heir)
+        elif self._listener is not None:
             self._entrance.close(self._listener)
-            self._listener = None
+        self._listener = None

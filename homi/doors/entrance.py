@@ -9,7 +9,8 @@ import logging
 import socket
 from collections.abc import Callable
 
-from homi.doors.bind import bind_private, identity, unlink_own
+from homi.doors.bind import BACKLOG, bind_private, identity, unlink_own
+from homi.inheritance import Bequest, Inherited
 
 log = logging.getLogger("homi.peer")
 
@@ -22,11 +23,12 @@ class Listener:
 
     __slots__ = ("armed", "fd", "file", "number", "path", "sock")
 
-    def __init__(self, number: int, path: str) -> None:
-        """Bind at path; CannotCreate (73) where that cannot be."""
+    def __init__(self, number: int, path: str, inherited: Inherited) -> None:
+        """Bind at path, where it is not inherited; CannotCreate (73) where that
+        cannot be."""
         self.number = number
         self.path = path
-        self.sock = bind_private(path)
+        self.sock = inherited.listener(path, BACKLOG) or bind_private(path)
         self.fd = self.sock.fileno()
         self.file = identity(path)
         self.armed = False
@@ -46,8 +48,11 @@ class Entrance:
         full: Callable[[], bool],
         *,
         rest: float = REST,
+        inherited: Inherited | None = None,
     ) -> None:
-        """admit takes each accepted socket; nothing is accepted while full()."""
+        """admit takes each accepted socket; nothing is accepted while full().
+        inherited: sockets that need not be bound."""
+        self._inherited = inherited or Inherited()
         self._loop = loop
         self._admit = admit
         self._full = full
@@ -61,7 +66,7 @@ class Entrance:
 
     def open(self, number: int, path: str) -> Listener:
         """Bind, listen and arm; CannotCreate (73) where that cannot be."""
-        listener = Listener(number, path)
+        listener = Listener(number, path, self._inherited)
         self._listeners[listener.fd] = listener
         if not self._shut:
             self._arm(listener)
@@ -69,12 +74,24 @@ class Entrance:
 
     def close(self, listener: Listener) -> None:
         """Disarm, close (its backlog sees an error) and remove its own file."""
+        self._forget(listener)
+        listener.sock.close()
+        unlink_own(listener.path, listener.file)
+
+    def leave(self, listener: Listener, heir: Bequest, *, line: bool = False) -> None:
+        """Disarm, and let heir have it as it is: its backlog waits."""
+        if listener.displaced():
+            self.close(listener)
+            return
+        self._forget(listener)
+        heir.listener(listener.sock, listener.path, line=line)
+
+    def _forget(self, listener: Listener) -> None:
+        """Nothing happens at it any more."""
         self._disarm(listener)
         del self._listeners[listener.fd]
         if listener in self._resting:
             self._resting.remove(listener)
-        listener.sock.close()
-        unlink_own(listener.path, listener.file)
 
     def drain(self, listener: Listener) -> None:
         """Admit who already connected to a listener that is about to close."""

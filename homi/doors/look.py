@@ -13,6 +13,7 @@ import sys
 from typing import NamedTuple, Protocol
 
 from homi.config import PEER_DEADLINE, PEER_LINE_MAX
+from homi.inheritance import Bequest
 
 log = logging.getLogger("homi.peer")
 
@@ -49,7 +50,7 @@ class Taker(Protocol):
 class Bench:
     """What all connections of a door share: loop, buffer, poll object, terms."""
 
-    __slots__ = ("buffer", "loop", "poll", "taker", "terms")
+    __slots__ = ("buffer", "loop", "paused", "poll", "taker", "terms")
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, taker: Taker, terms: Terms
@@ -58,6 +59,7 @@ class Bench:
         self.loop = loop
         self.taker = taker
         self.terms = terms
+        self.paused = False  # nobody begins a line any more
         self.buffer = bytearray(PEEK)
         self.poll = select.poll()
 
@@ -68,10 +70,12 @@ class Connection:
     __slots__ = (
         "_armed",
         "_bench",
+        "_doomed",
         "_inside",
         "_line",
         "_sock",
         "_timer",
+        "_work",
         "busy",
         "closed",
         "fd",
@@ -95,12 +99,17 @@ class Connection:
         self.closed = False
         self.busy = False  # a line is with the taker, its newline unread
         self._line = bytearray()
+        self._work = b""  # the line that is with the taker
+        self._doomed = False  # ended in mid-line, its close is due later
         self._armed = False
         self._inside = False  # look() is on the stack: it goes on by itself
         self._timer: asyncio.TimerHandle | None = None
 
     def look(self) -> None:
         """Read and hand up line by line; return to wait, to commit, or for others."""
+        if self._bench.paused:
+            self._disarm()
+            return
         room = GO
         while room > 0:
             seen = self._peek()
@@ -127,7 +136,7 @@ class Connection:
         if self.closed:
             return
         self._read_newline()
-        self.busy = False
+        self.busy, self._work = False, b""
         if not self._inside:
             self.look()
 
@@ -140,6 +149,25 @@ class Connection:
             self._close_in(self._bench.terms.refused)
         else:
             self.close()
+
+    def leave(self, heir: Bequest) -> None:
+        """Let heir have it, with what was read of its line: the sender sees nothing.
+        A line in work is left whole: its id tells the store whether it has it."""
+        if self.closed:
+            return
+        self.closed = True
+        self._disarm()
+        line = self._work if self.busy else bytes(self._line)
+        heir.sender(self._sock, self.number, line, doomed=self._doomed)
+        self._bench.taker.gone(self)
+
+    def go_on(self, line: bytes, *, doomed: bool) -> None:
+        """Go on where another homi left it."""
+        self._line += line
+        if doomed:
+            self._end_later()
+        else:
+            self.look()
 
     def hung_up(self) -> bool:
         """Whether the sender closed its socket and so has its verdict already."""
@@ -197,6 +225,7 @@ class Connection:
             line = bytes(self._line + line)
             self._line = bytearray()
         self._disarm()
+        self._work = line
         self.busy = self._inside = True
         answered = False
         try:
@@ -218,8 +247,12 @@ class Connection:
             len(self._line),
         )
         self._line = bytearray()
+        self._end_later()
+
+    def _end_later(self) -> None:
+        """All its bytes are read, so that a close now would look like success."""
         self._disarm()
-        # All its bytes are read, so that a close now would look like success.
+        self._doomed = True
         self._close_in(self._bench.terms.unterminated)
 
     def _arm(self) -> None:

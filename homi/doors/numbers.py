@@ -49,13 +49,15 @@ class Numbers:
         """Names whose record does not stand where sessions look, and why not."""
         return self._records.unlisted
 
-    def open(self, sockets: Sockets) -> None:
-        """Take leftovers of an earlier run away and bind every number."""
+    def open(self, sockets: Sockets, *, goes_on: bool = False) -> None:
+        """Take leftovers of an earlier run away and bind every number.  goes_on: what
+        is listed was ours a moment ago, and stays until it is looked at."""
         self._sockets = sockets
-        swept = self._records.sweep()
         names = self._names
         listed: list[Listed] = [*names.all(), *names.aliases.all()]
         self._listed = {each.number: each for each in [*listed, *names.mirrors.all()]}
+        self._goes_on = goes_on
+        swept = self._records.sweep(self._listed.keys() if goes_on else frozenset())
         self.address = names.desk_numbers()
         for each in self._listed.values():
             self.address[each.number] = _address(each)
@@ -75,11 +77,17 @@ class Numbers:
                 self._show(each)
             if count % PLANTED_A_TURN == 0:
                 await asyncio.sleep(0)
+        if self._goes_on:
+            self._records.sweep(set(self._records.numbers()))
 
     def close(self) -> None:
         """List nothing any more; the sockets are whoever's opened them."""
         self._running = False
         self._records.hide_all()
+
+    def leave(self) -> None:
+        """Do nothing any more; what is listed stays listed."""
+        self._running = False
 
     def check(self, numbers: set[int] | None) -> None:
         """Files of these numbers changed (None: of any): put right what is missing."""

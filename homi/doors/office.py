@@ -19,7 +19,13 @@ from homi.doors.bundling import Bundles
 from homi.doors.carrying import Bulk
 from homi.doors.linking import Linked
 from homi.envelope import SHOWN, LedgerLine, MessageId, Reason, Rung, SessionRef
-from homi.errors import NoSuchDevice, NoSuchName, NotReached, Unavailable
+from homi.errors import (
+    HomiError,
+    NoSuchDevice,
+    NoSuchName,
+    NotReached,
+    Unavailable,
+)
 from homi.legs.hook import Sheet
 from homi.names import Names
 from homi.owners import Owners
@@ -70,6 +76,7 @@ class Office:
         self.since = 0.0
         self.findings: list[str] = []
         self.stop: Callable[[], None] = _nothing
+        self.restart: Callable[[Callable[[HomiError | None], None]], None] = _no_restart
         self.socket_for: Callable[[str], str] = str
         self.unbound: Callable[[int], str] = _bound
         self.connections: Callable[[], int] = int
@@ -226,6 +233,11 @@ def _not_yet(_text: str, _names: list[Name], told: Callable[[Answer], None]) -> 
 
 def _unused(_session: SessionRef, _name: Name, _item: Item) -> None:
     """Nobody counts."""
+
+
+def _no_restart(told: Callable[[HomiError | None], None]) -> None:
+    """What is not up yet is not begun again."""
+    told(Unavailable("the daemon is starting"))
 
 
 def _nothing() -> None:

@@ -26,6 +26,7 @@ from homi.doors.sockets import Sockets
 from homi.doors.turn import Turn
 from homi.envelope import MessageId, SessionRef, encode
 from homi.errors import BadMessage, StorageFailed
+from homi.inheritance import Bequest, Inherited, Sender
 from homi.legs.base import Receipt
 from homi.names import Names
 from homi.owners import Owners
@@ -85,6 +86,8 @@ class PeerDoor:
         self._repeats = Repeats(doubtful)
         self._connections: set[Connection] = set()
         self._running = False
+        self.inherited = Inherited()
+        self.heir: Bequest | None = None  # who goes on with all of it after stop()
 
     async def start(self) -> None:
         """Take leftovers away, bind every number, then plant what has no owner.
@@ -94,12 +97,16 @@ class PeerDoor:
         loop = asyncio.get_running_loop()
         self._loop = loop
         self._bench = Bench(loop, self, self._terms)
-        self._entrance = Entrance(loop, self._admit, self._full)
+        self._entrance = Entrance(
+            loop, self._admit, self._full, inherited=self.inherited
+        )
         live = [each.socket for each in self._sessions.live.values()]
         folder = self._folder or socket_folder(live)
         self._sockets = Sockets(self._entrance, folder)
         self._turn = Turn(loop, self._postmaster.accept)
-        self._numbers.open(self._sockets)
+        self._numbers.open(self._sockets, goes_on=self.inherited.any)
+        self._sockets.keep_lines(self.inherited.lines())
+        self.inherited.senders(self._go_on)
         self._running = True
         await self._numbers.show_all()
         folders = [self._sockets.folder, *(each.folder for each in self._planters)]
@@ -111,12 +118,16 @@ class PeerDoor:
         log.info("peer door: %d sockets in %s", bound, folder)
 
     async def stop(self) -> None:
-        """Withdraw, finish what is in flight and answer it, refuse the rest, unlink."""
+        """Withdraw, finish what is in flight and answer it, refuse the rest, unlink;
+        where there is an heir, leave it all but what is in flight."""
         if not self._running:
             return
         self._running = False
         self._sweeper.cancel()
         self._notice.close()
+        if self.heir is not None:
+            await self._leave(self.heir)
+            return
         self._numbers.close()
         self._entrance.shut()
         await self._turn.finish(DRAIN)
@@ -124,6 +135,16 @@ class PeerDoor:
             connection.close()
         self._sockets.close_all()
         log.info("peer door closed")
+
+    async def _leave(self, heir: Bequest) -> None:
+        """Answer what is in flight; names stay listed and connections open."""
+        self._numbers.leave()
+        self._entrance.shut()
+        self._bench.paused = True
+        await self._turn.finish(DRAIN, refuse=False)
+        for connection in list(self._connections):
+            connection.leave(heir)
+        self._sockets.leave_all(heir)
 
     # -- what others ask of the door ------------------------------------------
 
@@ -209,11 +230,22 @@ class PeerDoor:
         except OSError:
             sock.close()  # some systems forget who it was when it is gone already
             return
-        number = listener.number
+        self._connected(sock, listener.number, pid, uid).look()
+
+    def _go_on(self, sock: socket.socket, sender: Sender) -> None:
+        """A connection from before a restart."""
+        pid, uid = peer_credentials(sock)
+        connection = self._connected(sock, sender.number, pid, uid)
+        connection.go_on(sender.line, doomed=sender.doomed)
+
+    def _connected(
+        self, sock: socket.socket, number: int, pid: int, uid: int
+    ) -> Connection:
+        """One connection more."""
         connection = self.connection_type(self._bench, sock, number, pid, uid)
         connection.stood_for = self._meant(number)
         self._connections.add(connection)
-        connection.look()
+        return connection
 
     def _message(self, connection: Connection, frame: Message, line: bytes) -> None:
         """Submit a message to whoever its socket stands for."""

@@ -7,7 +7,7 @@ When a claim may be shown is the door's to say.  homi-legs(7) has the format.
 import logging
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from typing import NamedTuple
 
 from homi.claims import Listed
@@ -42,12 +42,13 @@ class Records:
         self._failing: dict[tuple[str, int], str] = {}  # why; told already
         self.fights: dict[str, str] = {}  # name → who keeps it from being listed
 
-    def sweep(self) -> dict[int, str]:
-        """Take away what an earlier run left; number → socket path of it."""
+    def sweep(self, keep: Set[int] = frozenset()) -> dict[int, str]:
+        """Take away what an earlier run left, except of the numbers to keep; number →
+        socket path of it."""
         swept: dict[int, str] = {}
         for planter in self._planters:
             try:
-                swept |= planter.sweep_own(set())
+                swept |= planter.sweep_own(keep)
             except (OSError, HomiError) as error:
                 log.warning("leftovers in %s stay: %s", planter.folder, error)
         return swept

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from homi.doors.bind import clear
 from homi.doors.entrance import Entrance, Listener
 from homi.errors import CannotCreate, HomiError
+from homi.inheritance import Bequest
 from homi.peers.sockets import make_socket_folder, private_folder, socket_path
 
 log = logging.getLogger("homi.peer")
@@ -59,6 +60,26 @@ class Sockets:
             self._entrance.close(listener)
         self.bound.clear()
         self._lines.clear()
+
+    def leave_all(self, heir: Bequest) -> None:
+        """Let heir have every socket as it is."""
+        for listener in self.bound.values():
+            self._entrance.leave(listener, heir)
+        for listener in self._lines.values():
+            self._entrance.leave(listener, heir, line=True)
+        self.bound.clear()
+        self._lines.clear()
+
+    def keep_lines(self, paths: Iterable[str]) -> None:
+        """Go on listening for receipts at these inherited paths: who was given one
+        knows no other."""
+        for path in paths:
+            try:
+                listener = self._entrance.open(RECEIPTS, path)
+            except HomiError as error:
+                log.warning("no receipts at %s: %s", path, error.text)
+                continue
+            self._lines[os.path.dirname(path)] = listener
 
     def line(self, folder: str, base: int) -> str:
         """A socket for receipts in a session's folder; empty where there can be

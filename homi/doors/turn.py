@@ -66,12 +66,13 @@ class Turn:
         if not self._flying and self._idle is not None and not self._idle.done():
             self._idle.set_result(None)
 
-    async def finish(self, seconds: float) -> None:
-        """Begin nothing any more; wait this long for what is with the postmaster."""
+    async def finish(self, seconds: float, *, refuse: bool = True) -> None:
+        """Begin nothing any more; wait this long for what is with the postmaster.
+        refuse: who waits is told; else another homi goes on with them."""
         self._ended = True
         if self._timer is not None:
             self._timer.cancel()
-        while self._waiting:
+        while refuse and self._waiting:
             _since, connection, submission = self._waiting.popleft()
             self._refuse(connection, submission, "stopping")
         if not self._flying:

@@ -24,6 +24,7 @@ from homi.doors.readmission import Readmission
 from homi.doors.rights import Rights
 from homi.doors.rooming import Rooming
 from homi.doors.seating import Seating
+from homi.doors.serving import Serving
 from homi.doors.views import Views
 from homi.errors import Usage
 from homi.requests import Hello, Request
@@ -62,6 +63,7 @@ class Verbs:
             **self._carrying.doers(),
             **self._seating.doers(),
             **Views(office, rights).doers(),
+            **Serving(office).doers(),
         }
 
     def abandon(self) -> None:

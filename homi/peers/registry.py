@@ -10,7 +10,7 @@ import re
 import secrets
 import stat
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from pathlib import Path
 
 import msgspec
@@ -215,7 +215,7 @@ class Planter:
         """Whether our record of that number stands there, whole."""
         return self._ours(number) is not None
 
-    def sweep_own(self, keep: set[int]) -> dict[int, str]:
+    def sweep_own(self, keep: Set[int]) -> dict[int, str]:
         """Take away what an earlier run of this state root left, except keep:
         records, keys, half-made files.  Returns number → socket path of the records."""
         swept: dict[int, str] = {}
@@ -236,7 +236,7 @@ class Planter:
             return record
         return None
 
-    def _stale_key(self, file_name: str, keep: set[int]) -> bool:
+    def _stale_key(self, file_name: str, keep: Set[int]) -> bool:
         """Whether it is a key of exactly our domain whose number is not kept."""
         found = _KEY_NAME.fullmatch(file_name)
         if found is None or int(found[1]) in keep:

@@ -46,7 +46,9 @@ RECOVERY = (
 )
 CLOSING = ("archive-made", "archive-inbox", "archive-ledger")
 INDEXING = ("words-written", "words-indexed")
-POINTS = frozenset(COMMIT + CHECKPOINT + RECOVERY + CLOSING + INDEXING)
+# Of a restart in place, in the old process and then in what it became.
+RESTART = ("restart-checked", "restart-shut", "restart-ended", "restart-taken")
+POINTS = frozenset(COMMIT + CHECKPOINT + RECOVERY + CLOSING + INDEXING + RESTART)
 
 
 class Kill:

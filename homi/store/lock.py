@@ -8,6 +8,7 @@ import fcntl
 import os
 
 from homi.errors import CannotCreate
+from homi.inheritance import Inherited
 
 LOCK = "homi.lock"
 
@@ -15,23 +16,12 @@ LOCK = "homi.lock"
 class Lock:
     """The lock of a root, held from construction to release()."""
 
-    def __init__(self, root: str) -> None:
-        """Take it; 73 with the holder's pid when another process has it."""
+    def __init__(self, root: str, inherited: Inherited | None = None) -> None:
+        """Take it, as far as it was not inherited; 73 with the holder's pid when
+        another process has it."""
         path = os.path.join(root, LOCK)
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
-        try:
-            self._fd = os.open(path, flags, 0o600)
-        except OSError as error:
-            raise CannotCreate(f"cannot open {path}: {error.strerror}") from error
-        try:
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            holder = os.pread(self._fd, 32, 0).decode("ascii", "replace").strip()
-            os.close(self._fd)
-            raise CannotCreate(
-                f"a daemon with pid {holder or 'unknown'} has {root}",
-                hint="homi status shows it, homi stop ends it",
-            ) from error
+        fd = inherited.lock(path) if inherited is not None else None
+        self._fd = _taken(path, root) if fd is None else fd
         # A full disk must not keep the daemon from draining.
         with contextlib.suppress(OSError):
             os.ftruncate(self._fd, 0)
@@ -42,3 +32,26 @@ class Lock:
         with contextlib.suppress(OSError):
             os.ftruncate(self._fd, 0)
         os.close(self._fd)
+
+    def leave(self) -> int:
+        """The descriptor that holds it, for whoever goes on with it."""
+        return self._fd
+
+
+def _taken(path: str, root: str) -> int:
+    """The lock at path, newly taken."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
+    try:
+        fd = os.open(path, flags, 0o600)
+    except OSError as error:
+        raise CannotCreate(f"cannot open {path}: {error.strerror}") from error
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        holder = os.pread(fd, 32, 0).decode("ascii", "replace").strip()
+        os.close(fd)
+        raise CannotCreate(
+            f"a daemon with pid {holder or 'unknown'} has {root}",
+            hint="homi status shows it, homi stop ends it",
+        ) from error
+    return fd

@@ -5,26 +5,37 @@ later version wrote.  Knows nothing of names or links.  homi-mailbox(5).
 """
 
 import os
+from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
 import msgspec
 
 from homi.errors import StorageFailed, VersionMismatch
+from homi.store import migration
 from homi.store.disk import Disk
 from homi.store.lines import Finding
 from homi.store.quarantine import Quarantine
 from homi.store.whole import read_whole, write_whole
 
-VERSION = 1
 Value = TypeVar("Value", bound=msgspec.Struct)
 
 
 class StateFile(Generic[Value]):
     """One file that holds one struct; every save is durable before it returns."""
 
-    def __init__(self, path: str, disk: Disk, kind: type[Value]) -> None:
-        """The folder of path is the state root; the file need not exist."""
+    def __init__(
+        self,
+        path: str,
+        disk: Disk,
+        kind: type[Value],
+        steps: Sequence[migration.Step] | None = None,
+    ) -> None:
+        """The folder of path is the state root; the file need not exist.  steps: how
+        earlier versions are read, None for those of the file's name."""
         self.path = path
+        known = migration.STEPS.get(os.path.basename(path), ())
+        self._steps = known if steps is None else steps
+        self._version = 1 + len(self._steps)
         self._disk = disk
         self._kind = kind
         self._bytes: bytes | None = None  # what the file holds
@@ -34,6 +45,7 @@ class StateFile(Generic[Value]):
         """What the file holds, None if absent or unreadable, then with a finding.
 
         An unreadable file goes to quarantine/ before anything is written over it.
+        One of an earlier version is kept beside itself, then replaced by today's.
         VersionMismatch (76) for an unknown v, the file untouched.
         """
         try:
@@ -52,13 +64,13 @@ class StateFile(Generic[Value]):
             return None, [self._set_aside(data)]
         self._bytes = data
         self._unknown = _unknown(raw, msgspec.to_builtins(value))
+        if (before := _version(data)) != self._version:
+            self._replace(value, data, before)
         return value, []
 
     def save(self, value: Value) -> None:
         """Let the file hold value, the previous version beside it as .prev; else 74."""
-        known = msgspec.to_builtins(value)
-        whole = {"v": VERSION} | _graft(known, self._unknown)
-        data = msgspec.json.format(msgspec.json.encode(whole), indent=1) + b"\n"
+        data = self._encoded(value)
         try:
             if self._bytes is not None:
                 write_whole(self._disk, self.path + ".prev", self._bytes)
@@ -69,17 +81,31 @@ class StateFile(Generic[Value]):
             ) from error
         self._bytes = data
 
+    def _encoded(self, value: Value) -> bytes:
+        """What the file is to hold."""
+        known = msgspec.to_builtins(value)
+        whole = {"v": self._version} | _graft(known, self._unknown)
+        return msgspec.json.format(msgspec.json.encode(whole), indent=1) + b"\n"
+
+    def _replace(self, value: Value, before: bytes, version: int) -> None:
+        """Let the file be of today's version, what it was kept beside it."""
+        data = self._encoded(value)
+        try:
+            migration.keep(self._disk, self.path, version, before)
+            write_whole(self._disk, self.path, data)
+        except OSError as error:
+            raise StorageFailed(
+                f"cannot bring {self.path} from version {version} to {self._version}:"
+                f" {error.strerror}"
+            ) from error
+        self._bytes = data
+
     def _decode(self, data: bytes) -> tuple[Value, dict[str, Any]]:
         """The value and all that stood there; ValueError where it is unreadable."""
+        version = _version(data)
+        _refuse(self.path, version, self._version)
         raw = msgspec.json.decode(data, type=dict[str, Any])
-        version = raw.get("v")
-        if not isinstance(version, int) or isinstance(version, bool):
-            raise ValueError("no version")  # noqa: TRY004 - one kind of failure here
-        if version != VERSION:
-            raise VersionMismatch(
-                f"{self.path} is of version {version}, this homi reads {VERSION}",
-                hint="run the homi that wrote it, or a newer one",
-            )
+        raw = migration.migrated(raw, version, self._steps)
         return msgspec.convert(raw, self._kind), raw
 
     def _missing(self) -> list[Finding]:
@@ -109,6 +135,42 @@ class StateFile(Generic[Value]):
         except OSError as error:
             raise StorageFailed(f"cannot set {self.path} aside: {error}") from error
         return Finding(self.path, -1, f"unreadable; set aside as {kept}")
+
+
+def refuse_newer(root: str, disk: Disk) -> None:
+    """VersionMismatch (76) where a state file in root is of a version that this homi
+    does not read; nothing is changed."""
+    for name in sorted(os.listdir(root)) if os.path.isdir(root) else ():
+        if not name.endswith(".json"):
+            continue
+        path = os.path.join(root, name)
+        try:
+            data = read_whole(disk, path)
+            version = 0 if data is None else _version(data)
+        except (OSError, ValueError, RecursionError):
+            continue  # set aside when it is read, and no reason not to start
+        if version:
+            _refuse(path, version, 1 + len(migration.STEPS.get(name, ())))
+
+
+class _Head(msgspec.Struct):
+    """What every version of every state file has."""
+
+    v: int
+
+
+def _version(data: bytes) -> int:
+    """The version that a state file says it is of; ValueError where it says none."""
+    return msgspec.json.decode(data, type=_Head).v
+
+
+def _refuse(path: str, version: int, newest: int) -> None:
+    """VersionMismatch (76) for a version outside of 1 to newest."""
+    if not 0 < version <= newest:
+        raise VersionMismatch(
+            f"{path} is of version {version}, this homi reads {newest}",
+            hint="run the homi that wrote it, or a newer one",
+        )
 
 
 class _Inside(dict[str, Any]):

@@ -14,6 +14,7 @@ from homi.address import Name
 from homi.clock import Clock
 from homi.config import STOP_DRAIN, Config
 from homi.envelope import DECISIONS, LedgerLine, MessageId, Rung
+from homi.inheritance import Bequest, Inherited
 from homi.paths import make_private
 from homi.store.archive import inbox_at
 from homi.store.base import Kept, Mail, Pruned
@@ -41,13 +42,18 @@ class DiskStore:
 
     @classmethod
     def open(
-        cls, root: Path, config: Config, clock: Clock, disk: Disk | None = None
+        cls,
+        root: Path,
+        config: Config,
+        clock: Clock,
+        disk: Disk | None = None,
+        inherited: Inherited | None = None,
     ) -> "DiskStore":
         """Lock, recover and load root; 73 when another daemon has it, 74 when the
         disk refuses a step of the recovery."""
         disk = disk or RealDisk()
         make_private(root)
-        lock = Lock(os.fspath(root))
+        lock = Lock(os.fspath(root), inherited)
         try:
             return cls(os.fspath(root), config, clock, disk, lock)
         except BaseException:
@@ -84,6 +90,7 @@ class DiskStore:
             box.old = partial(self._old, box.name)
         self._engine: Engine | None = None
         self._stopped = False
+        self.heir: Bequest | None = None  # who goes on with the lock
         self.publishing = False  # done callbacks are being called
         self._told: list[Callable[[], None]] = []
         self._free = 0
@@ -115,6 +122,9 @@ class DiskStore:
             self._finished.close()
             if idle:
                 self._committer.close()
+            if self.heir is not None:
+                self.heir.lock(self._lock.leave())
+            elif idle:
                 self._lock.release()
 
     # ---- the contract ----

@@ -73,7 +73,7 @@ OF_VERB = {
     "bundle": "homi-bundle.1",
     "room": "homi-room.1",
     **dict.fromkeys(("pair", "unpair"), "homi-pair.1"),
-    **dict.fromkeys(("start", "stop", "run"), "homid.8"),
+    **dict.fromkeys(("start", "stop", "restart", "run"), "homid.8"),
     **dict.fromkeys(("claim", "release", "alias", "set"), "homi-claim.1"),
     **dict.fromkeys(("ls", "status", "whois", "legs"), "homi-ls.1"),
     "send": "homi-send.1",

@@ -3,13 +3,14 @@
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
 from homi.errors import StorageFailed, VersionMismatch
 from homi.store.disk import RealDisk
-from homi.store.state import StateFile
+from homi.store.state import StateFile, refuse_newer
 
 
 class Claim(msgspec.Struct, omit_defaults=True):
@@ -198,3 +199,55 @@ def test_a_file_taken_away_is_told_and_its_previous_version_kept(
     fresh.save(Claims(instance="three"))
     fresh.save(Claims(instance="four"))
     assert before in quarantined(tmp_path)
+
+
+def renamed(fields: dict[str, Any]) -> dict[str, Any]:
+    """From an invented version 1, where instance was called id."""
+    return {**fields, "instance": fields.pop("id", "")}
+
+
+def third(fields: dict[str, Any]) -> dict[str, Any]:
+    """From an invented version 2."""
+    return {**fields, "instance": fields["instance"].upper()}
+
+
+def test_a_file_of_an_earlier_version_is_brought_to_todays_and_kept(
+    tmp_path: Path,
+) -> None:
+    """Step by step; what later versions never heard of stays in it."""
+    path = tmp_path / "names.json"
+    old = b'{"v":1,"id":"i","more":7}\n'
+    path.write_bytes(old)
+    for _ in range(2):  # the second time it is today's already
+        file = StateFile(str(path), RealDisk(), Claims, [renamed, third])
+        assert file.load() == (Claims(instance="I"), [])
+    fields = json.loads(path.read_bytes())
+    assert (fields["v"], fields["instance"], fields["more"]) == (3, "I", 7)
+    assert (tmp_path / "names.json.bak-v1").read_bytes() == old
+
+
+def test_a_homi_that_cannot_keep_what_a_file_was_leaves_it_as_it_is(
+    tmp_path: Path,
+) -> None:
+    """The earlier homi can still be started."""
+    path = tmp_path / "names.json"
+    old = b'{"v":1,"id":"i"}\n'
+    path.write_bytes(old)
+    disk = FailingDisk("rename")
+    with pytest.raises(StorageFailed, match="from version 1 to 2"):
+        StateFile(str(path), disk, Claims, [renamed]).load()
+    assert path.read_bytes() == old
+    value, _ = StateFile(str(path), disk, Claims, [renamed]).load()
+    assert value == Claims(instance="i")
+
+
+def test_a_newer_file_is_refused_before_anything_is_read(tmp_path: Path) -> None:
+    """What an upgrade must know before the old homi gives way; damage is no reason."""
+    (tmp_path / "links.json").write_bytes(b"damaged")
+    (tmp_path / "names.json").write_bytes(b'{"v":1}')
+    refuse_newer(str(tmp_path), RealDisk())
+    (tmp_path / "rooms.json").write_bytes(b'{"v":2}')
+    with pytest.raises(
+        VersionMismatch, match=r"rooms.json is of version 2, .* reads 1"
+    ):
+        refuse_newer(str(tmp_path), RealDisk())

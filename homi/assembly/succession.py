@@ -1,0 +1,183 @@
+"""The restart of a daemon in place: the homi that is installed now takes over.
+
+Owns what is started for it, what is asked of it before anything ends, and the last
+step.  What passes over is homi.inheritance's.  homid(8) has the steps.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import sys
+from collections.abc import Callable, MutableMapping, Sequence
+from typing import Protocol
+
+from homi.doors.control import ControlDoor
+from homi.doors.office import Office
+from homi.doors.peer import PeerDoor
+from homi.errors import HomiError, NotReached, Unavailable
+from homi.inheritance import Bequest, Inherited, inherited
+from homi.store.fault import from_environment
+from homi.store.store import DiskStore
+
+log = logging.getLogger("homi.restart")
+
+WHY = "restart"
+PATIENCE = 20.0  # s for the new program to say that it could start
+SAID_MAX = 300  # characters of what it says instead
+
+Told = Callable[[HomiError | None], None]  # None: it is under way
+
+
+class Leaver(Protocol):
+    """A part that has something to leave, once it has an heir."""
+
+    heir: Bequest | None
+
+
+class Succession:
+    """Whether, and to what, this daemon gives way."""
+
+    def __init__(
+        self,
+        parts: Sequence[Leaver],
+        shut: Callable[[], None],
+        end: Callable[[str], None],
+    ) -> None:
+        """shut: no caller comes in any more; end: begins the end of the daemon."""
+        self._parts = parts
+        self._shut = shut
+        self._end = end
+        self._task: asyncio.Task[None] | None = None
+        self._heir: Bequest | None = None
+        self._abandoned = False
+        self._fault = from_environment(os.environ) or _nothing
+
+    def begin(self, told: Told) -> None:
+        """Ask the new homi whether it could start, and give way to it; told why not,
+        and then everything goes on as it was."""
+        if self._task is not None:
+            told(NotReached("a restart is under way already", hint="homi status"))
+            return
+        self._task = asyncio.get_running_loop().create_task(self._begin(told))
+
+    def abandon(self, why: str) -> None:
+        """The daemon ends for another reason: nobody follows."""
+        self._abandoned = self._abandoned or why != WHY
+
+    def follow(self) -> None:
+        """The last step, when all parts have ended: become the new homi.  Returns where
+        nobody follows; Unavailable (69) where that cannot be, and nothing is left."""
+        heir = self._heir
+        if heir is None:
+            return
+        if self._abandoned:
+            heir.discard()
+            return
+        self._fault("restart-ended")
+        try:
+            heir.hand_over(command(), os.environ)
+        except OSError as error:
+            heir.discard()
+            log.critical("%s cannot be run: %s", sys.executable, error.strerror)
+            raise Unavailable(
+                f"{sys.executable} cannot be run: {error.strerror}", hint="homi start"
+            ) from error
+
+    async def _begin(self, told: Told) -> None:
+        """Check, then shut, then answer, then end: who asks again meets the new one."""
+        try:
+            said = await could_start([*command(), "--check"])
+        except Unavailable as error:
+            log.warning("no restart, all goes on: %s", error.text)
+            self._task = None
+            told(error)
+            return
+        self._fault("restart-checked")
+        log.info("a new homi takes over: %s", said)
+        self._shut()
+        self._heir = heir = Bequest()
+        for part in self._parts:
+            part.heir = heir
+        told(None)
+        self._fault("restart-shut")
+        self._end(WHY)
+
+
+def connect(
+    office: Office,
+    door: ControlDoor,
+    peer: PeerDoor,
+    store: DiskStore,
+    end: Callable[[str], None],
+    heritage: Inherited,
+) -> Succession:
+    """What passes over, joined to the parts that have it."""
+    succession = Succession((door, peer, store), door.stop_accepting, end)
+    office.restart = succession.begin
+    door.inherited = peer.inherited = heritage
+    return succession
+
+
+def heritage(environment: MutableMapping[str, str]) -> Inherited:
+    """What this process has from the homi it was before."""
+    found = inherited(environment)
+    if found.any and (fault := from_environment(environment)) is not None:
+        fault("restart-taken")
+    return found
+
+
+def command() -> list[str]:
+    """What runs this daemon, as it was started: by now it may be another homi."""
+    return [sys.executable, *sys.orig_argv[1:]]
+
+
+async def could_start(argv: Sequence[str]) -> str:
+    """The version that argv says it is; Unavailable (69) with its own words where it
+    would not start."""
+    try:
+        child = await asyncio.create_subprocess_exec(
+            *argv,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise Unavailable(
+            f"the new homi does not start: {argv[0]}: {error.strerror}",
+            hint="the daemon goes on as it was",
+        ) from None
+    try:
+        async with asyncio.timeout(PATIENCE):
+            out, said = await child.communicate()
+    except TimeoutError:
+        raise Unavailable(
+            f"the new homi said nothing in {PATIENCE:.0f} s",
+            hint="the daemon goes on as it was",
+        ) from None
+    finally:
+        if child.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                child.kill()
+            await child.wait()
+    if child.returncode:
+        text = _last(said)
+        raise Unavailable(
+            f"the new homi does not start (status {child.returncode}): {text}",
+            hint="the daemon goes on as it was; put the program right and try again",
+        )
+    return out.decode("utf-8", "replace").strip()[:SAID_MAX]
+
+
+def _last(said: bytes) -> str:
+    """The line of what a failing program said that tells why: homi's own first one,
+    or the last of a traceback."""
+    lines = said.decode("utf-8", "replace").splitlines()
+    own = [line.removeprefix("homi: ") for line in lines if line.startswith("homi: ")]
+    found = own[:1] or [line for line in lines if line.strip()][-1:] or ["no word"]
+    return found[0].strip()[:SAID_MAX]
+
+
+def _nothing(_point: str) -> None:
+    """Nobody waits for this point."""

@@ -1,0 +1,162 @@
+"""A restart in place under traffic: no send fails, nothing is lost or doubled."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from homi.store import fault
+from tests.crash.steps import steps
+from tests.crash.traffic import PeerSender, Traffic, spooled
+from tests.standin.place import PATIENCE, Place, until
+
+SENDERS = 64
+ROUNDS = 20
+
+
+@pytest.fixture
+def place() -> Iterator[Place]:
+    """A private machine."""
+    with Place() as made:
+        yield made
+
+
+def ready(place: Place, names: list[str], **env: str) -> Traffic:
+    """The daemon up, the names claimed and planted, nobody sending yet."""
+    place.start(**env)
+    for name in [*names, "svc"]:
+        place.ok("claim", name)
+        place.listed(name)
+    return Traffic(place, names)
+
+
+def start_time(pid: int) -> str:
+    """What tells a process from a later one of its number."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+
+
+def restart(place: Place) -> None:
+    """One restart; the process stays the same, and another program runs in it."""
+    assert place.daemon is not None
+    pid = place.daemon.pid
+    before = start_time(pid)
+    ups = place.log.read_text().count(" is up: ")
+    told = place.json("restart")
+    assert (told["pid"], told["running"]) == (pid, True)
+    assert start_time(pid) == before
+    assert place.log.read_text().count(" is up: ") == ups + 1
+
+
+def finish(place: Place, traffic: Traffic) -> None:
+    """Stop sending and hold the mailboxes against the promises."""
+    traffic.stop()
+    until(lambda: not spooled(place.state), "pickup is empty")
+    traffic.verify()
+
+
+def under(place: Place, traffic: Traffic, count: int) -> None:
+    """So many restarts under traffic.  A native send has no second try: it must not
+    see them at all."""
+    traffic.start()
+    for _ in range(count):
+        assert traffic.more(30), "the senders go on"
+        restart(place)
+    assert traffic.more(30), "the senders go on"
+    finish(place, traffic)
+    native = [one for one in traffic.senders if isinstance(one, PeerSender)]
+    assert sum(len(one.promised) for one in native), "native sends are among it"
+    assert not [one.name for one in native if one.cut]
+
+
+def test_no_sender_sees_a_restart_and_a_held_letter_is_told_of_behind_it(
+    place: Place,
+) -> None:
+    """Nor does the session that holds a letter: its receipts come to the same socket,
+    for a process of the same start."""
+    traffic = ready(place, ["bob"])
+    place.ok("claim", "ada")
+    ada = place.session("ada", "--auto", "--inbound", "hold")
+    message = place.send("ada", "wait for it")
+    ada.wait("held")
+    place.reached("ada", message, "held")
+    under(place, traffic, 1)
+    ada.do("inbound", value="accept")
+    place.reached("ada", message, "seen")
+    assert [letter["msg_id"] for letter in ada.letters()] == [message]
+    rungs = place.rungs("ada", message)
+    assert rungs.count("intent") == 1, "it was handed over once"
+    assert rungs.index("held") < rungs.index("taken")
+
+
+@pytest.mark.parametrize("point", steps(fault.RESTART, {"restart-taken"}))
+def test_a_kill_at_a_step_of_a_restart_loses_no_promise(
+    place: Place, point: str
+) -> None:
+    """It is a crash as any other, and the command says that the daemon is gone."""
+    traffic = ready(place, ["bob"], HOMI_FAULT=f"{point}:1")
+    traffic.start()
+    assert traffic.more(10), "the senders go on"
+    done = place.homi("restart")
+    assert done.returncode == os.EX_UNAVAILABLE, done
+    assert place.daemon is not None
+    assert place.daemon.wait(PATIENCE) == -signal.SIGKILL
+    place.start()
+    assert traffic.more(10), "the senders go on"
+    finish(place, traffic)
+
+
+def test_a_homi_that_cannot_start_takes_no_daemon_down(place: Place) -> None:
+    """It is asked first: the upgrade was cut off in the middle, and mail goes on."""
+    half = place.root / "half"
+    program = "import sys; sys.path.insert(0, sys.argv.pop(1));"
+    program += "from homi.cli.fast import main; main()"
+    place.program = lambda: [sys.executable, "-c", program, str(half), "run"]  # type: ignore[method-assign]
+    daemon = place.start()
+    (half / "homi").mkdir(parents=True)
+    (half / "homi" / "__init__.py").write_text("raise ImportError('half of it')\n")
+    done = place.homi("restart")
+    assert done.returncode == os.EX_UNAVAILABLE
+    assert "ImportError: half of it" in done.stderr
+    assert daemon.poll() is None
+    assert place.json("status")["pid"] == daemon.pid
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+def test_restarts_under_64_senders_are_seen_by_none(place: Place) -> None:
+    """The same with as many as wait in a backlog at once."""
+    names = [f"n{number}" for number in range(SENDERS // 2)]  # two senders a name
+    under(place, ready(place, names), ROUNDS)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+def test_64_commands_at_once_meet_no_failure_in_a_restart(place: Place) -> None:
+    """homi send as a person types it, with its exit status."""
+    ready(place, ["ada"])
+    sent: list[subprocess.CompletedProcess[str]] = []
+    ending = threading.Event()
+
+    def send(number: int) -> None:
+        while not ending.is_set():
+            text = f"{number} {len(sent)}"
+            sent.append(place.homi("send", "--from", "svc", "ada", text))
+
+    threads = [threading.Thread(target=send, args=(n,)) for n in range(SENDERS)]
+    for thread in threads:
+        thread.start()
+    for _ in range(ROUNDS // 4):
+        restart(place)
+    ending.set()
+    for thread in threads:
+        thread.join(PATIENCE * 4)
+    assert not [one for one in sent if one.returncode]
+    until(lambda: not spooled(place.state), "pickup is empty")
+    ids = [one.stdout.split()[1] for one in sent]
+    stored = [line["msg"]["id"] for line in place.lines("ada")]
+    assert sorted(ids) == sorted(stored)
