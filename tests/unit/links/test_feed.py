@@ -276,7 +276,7 @@ def test_a_refusal_for_now_holds_its_lane_and_no_other() -> None:
         laptop.feed.route([MINI])
         assert laptop.sent() == ["a0", "a1", "b0"]
         await laptop.ack(3, refused(FULL, 1), refused(FULL, 2))
-        assert laptop.rungs() == [Rung.RELAYED, Rung.DEFERRED]
+        assert laptop.rungs() == [Rung.DEFERRED, Rung.RELAYED]
         deferred = laptop.store.ledgers[MINI][0]
         assert (deferred.reason, bool(deferred.until)) == (Reason.QUOTA, True)
         laptop.feed.hint(MINI, await laptop.put("a2"))
