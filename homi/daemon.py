@@ -144,7 +144,7 @@ class Daemon:
             self._evidence,
             doubtful=store.mailboxes() if store.unclean else (),
         )
-        self._reach = Reach(self._evidence, clock, names, sessions, store)
+        self._reach = Reach(self._evidence, clock, names, sessions, store, root)
         self._courier = Courier(
             store,
             owners,

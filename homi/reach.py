@@ -5,7 +5,9 @@ Owns their order: the safest first.  A new leg is a line here.  homi-legs(7).
 """
 
 import asyncio
+import os
 from collections.abc import Callable
+from pathlib import Path
 
 from homi.address import Name
 from homi.bodies import Bodies
@@ -13,10 +15,14 @@ from homi.clock import Clock
 from homi.codex.server import Servers
 from homi.codex.thread import CLIENT as CODEX
 from homi.codex.watch import CodexWatch
+from homi.commands.binding import CLIENT as COMMAND
+from homi.commands.runs import Runs
+from homi.commands.watch import CommandWatch
 from homi.envelope import CLAUDE, MessageId
 from homi.legs.base import EvidenceSink, Leg, Withdrawn, Witness
 from homi.legs.claude import ClaudeLeg
 from homi.legs.codex import CodexLeg
+from homi.legs.command import CommandLeg, CommandWitness
 from homi.legs.hook import HookLeg
 from homi.legs.seat import SeatLeg
 from homi.legs.threads import Answer, ThreadWitness
@@ -38,6 +44,7 @@ class Reach:
         names: Names,
         sessions: Sessions,
         store: Store,
+        root: Path,
     ) -> None:
         """sink is told what becomes of letters."""
         self.clock = clock
@@ -46,17 +53,26 @@ class Reach:
         self._servers = Servers()
         self._claude = ClaudeWitness(sink, clock)
         self._threads = ThreadWitness(sink, clock, self._servers)
+        runs = Runs(os.fspath(root))
+        self.runs = CommandWitness(sink, runs)
+        self.commands = CommandWatch(names, sessions, runs)
+        self.findings = runs.findings
         self.hook = HookLeg(self._claude)
         self.legs: list[Leg] = [
             ClaudeLeg(clock, self._claude),
             self.hook,
             CodexLeg(self._servers, names),
+            CommandLeg(names, runs, clock),
             SeatLeg(clock),
         ]
-        witnesses: dict[str, Witness] = {CLAUDE: self._claude, CODEX: self._threads}
+        witnesses: dict[str, Witness] = {
+            CLAUDE: self._claude,
+            CODEX: self._threads,
+            COMMAND: self.runs,
+        }
         self.witness = Witnesses(witnesses, sink)
         codex = CodexWatch(names, sessions, self._servers, self._ours, self._back)
-        self._bodies = Bodies([codex, SeatWatch(names, sessions)])
+        self._bodies = Bodies([codex, self.commands, SeatWatch(names, sessions)])
         self.sweep, self.why = self._bodies.sweep, self._bodies.why
 
     def answer(self, store: Answer) -> None:

@@ -11,6 +11,8 @@ import msgspec
 
 from homi.envelope import MessageId, Rung, Was
 from homi.orders.codex import CodexPeer as CodexPeer
+from homi.orders.commands import CommandBind as CommandBind
+from homi.orders.commands import CommandOrder as CommandOrder
 from homi.orders.links import AddLink as AddLink
 from homi.orders.links import Bundle as Bundle
 from homi.orders.links import Carry as Carry

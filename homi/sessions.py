@@ -14,7 +14,7 @@ import msgspec
 
 from homi.address import RESERVED, Name, fold
 from homi.clock import Clock
-from homi.envelope import CLAUDE, SessionRef
+from homi.envelope import CLAUDE, Reason, SessionRef
 from homi.folders import FolderWatch
 from homi.peers import process, registry
 from homi.peers.registry import Record, Torn
@@ -48,6 +48,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     status_at: int = 0  # the same: since when its status is that
     hidden: bool = False  # spare or parked: its own client does not list it
     client: str = CLAUDE  # whose session it is; another's is told by stand()
+    shut: Reason | None = None  # why nothing may be given to it now
 
     @property
     def ref(self) -> SessionRef:

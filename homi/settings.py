@@ -17,7 +17,13 @@ from homi.quiet import Quiet, parse_window
 
 RATE_MIN = 0.001  # turns a second: one in a quarter of an hour
 OFF = "off"
-LEGS = ("claude", "hook", "codex", "seat")  # the legs of this homi, the safest first
+LEGS = (
+    "claude",
+    "hook",
+    "codex",
+    "command",
+    "seat",
+)  # the legs of this homi, the safest first
 
 
 class Pace(NamedTuple):

@@ -55,5 +55,9 @@ class Duties:
 def connect(office: Office, courier: Courier, reach: Reach) -> Duties:
     """Every duty, joined to the parts it concerns."""
     office.absent = reach.why
+    office.commands = reach.commands
     reach.answer(answers.turn_end(office.postmaster))
-    return Duties([rooms.connect(office, courier, reach), secrets.connect(office)])
+    reach.runs.answer = answers.run_end(office.postmaster)
+    made = Duties([rooms.connect(office, courier, reach), secrets.connect(office)])
+    made.findings += reach.findings
+    return made

@@ -34,6 +34,7 @@ MODULES = {
     "whois": "whois",
     "legs": "legs",
     "codex": "codex",
+    "command": "command",
     "seat": "seat",
     "pair": "pair",
     "unpair": "pair",

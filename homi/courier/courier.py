@@ -241,8 +241,8 @@ class Courier:
             return Rung.HELD, Reason.NO_OWNER, None
         wait = drain.lanes.stopped(item.sender)
         if wait is not None and wait.reason is not None:
-            quiet = wait.reason is Reason.OPERATOR
-            return Rung.HELD if quiet else Rung.DEFERRED, wait.reason, wait.until
+            held = wait.reason in (Reason.OPERATOR, owner.shut)
+            return Rung.HELD if held else Rung.DEFERRED, wait.reason, wait.until
         if item.rung in (Rung.DEFERRED, Rung.HELD):
             return item.rung, item.reason, item.until
         return Rung.STORED, None, None

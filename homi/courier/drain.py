@@ -37,7 +37,7 @@ from homi.courier.rules import (
 from homi.digest import Digest
 from homi.envelope import AGENT_KINDS, FINISHED, MessageId, Reason, Rung, SessionRef
 from homi.errors import StorageFailed, Unavailable
-from homi.legs.base import Evidence, Ignored, Receipt
+from homi.legs.base import Evidence, GivenBack, Ignored, Receipt
 from homi.sessions import Session
 from homi.store.mailbox import Item
 
@@ -309,7 +309,7 @@ class Drain:
         """Remember what the next piece of evidence is judged by."""
         if isinstance(evidence, Ignored):
             self.means.hands.again.add((item.id, process_of(session)))
-        elif isinstance(evidence, Receipt) and evidence.status == "dropped":
+        elif isinstance(evidence, GivenBack | Receipt) and evidence.lost:
             self._drops[item.seq] = self._drops.get(item.seq, 0) + 1
             if evidence.drop_reason == "rate-limited":
                 self.means.offering.too_fast(item, session)

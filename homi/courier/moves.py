@@ -14,6 +14,7 @@ from homi.legs.base import (
     Blocked,
     Deferred,
     Evidence,
+    GivenBack,
     Held,
     Ignored,
     ModelFailed,
@@ -104,8 +105,8 @@ def of_evidence(
         return None
     move: Move | None
     match evidence:
-        case Seen():
-            move = Move(rung=Rung.SEEN, session=session, proof="transcript")
+        case Seen(proof=proof):
+            move = Move(rung=Rung.SEEN, session=session, proof=proof)
         case Taken():
             move = _taken(item, session)
         case Blocked():
@@ -124,8 +125,8 @@ def of_evidence(
             # A line of taken also says so of a letter not known to be taken yet.
             rung = Rung.OFFERED if item.taken else Rung.TAKEN
             move = Move(rung=rung, reason=Reason.MODEL_UNAVAILABLE)
-        case Stopped() | Waiting() | Withdrawn():
-            move = _of_queue(item, evidence)
+        case Stopped() | Waiting() | Withdrawn() | GivenBack():
+            move = _of_queue(item, evidence, now)
         case Receipt():
             # What stands in the conversation was not lost, whatever came late.
             move = None if item.taken else _receipt(item, evidence, now)
@@ -177,8 +178,10 @@ def _ignored(item: Item, now: Moment) -> Move | None:
     )
 
 
-def _of_queue(item: Item, evidence: Stopped | Waiting | Withdrawn) -> Move | None:
-    """The line after evidence from a client that keeps a queue."""
+def _of_queue(
+    item: Item, evidence: Stopped | Waiting | Withdrawn | GivenBack, now: Moment
+) -> Move | None:
+    """The line after evidence from a client that keeps a queue, or from a run."""
     match evidence:
         case Stopped(reason=reason):
             return _stopped(item, reason)
@@ -186,6 +189,8 @@ def _of_queue(item: Item, evidence: Stopped | Waiting | Withdrawn) -> Move | Non
             return Move(rung=Rung.HELD, reason=Reason.INTERRUPTED)
         case Withdrawn():
             return Move(rung=Rung.HELD, reason=Reason.NOT_LOADED, by="taken back")
+        case GivenBack():
+            return _given_back(evidence, now)
         case _:
             assert_never(evidence)
 
@@ -199,6 +204,19 @@ def _stopped(item: Item, reason: Reason) -> Move | None:
         reason=reason,
         tell=f"the turn that had it came to no end ({reason}); it stands there, and is"
         " not sent again by itself",
+    )
+
+
+def _given_back(evidence: GivenBack, now: Moment) -> Move:
+    """Again after a while, longer after each failure of that letter."""
+    after = evidence.after * 2.0 ** min(now.tries, 16)
+    return Move(
+        rung=Rung.DEFERRED,
+        reason=evidence.reason,
+        until=now.wall + min(after, RETRY_MAX),
+        by=evidence.by,
+        repeat=evidence.repeat,
+        tell=evidence.tell,
     )
 
 

@@ -112,8 +112,8 @@ class Offering:
         if (quiet := chosen.quiet_until(self._clock.wall())) is not None:
             return NotReady(Wait(Reason.OPERATOR, quiet, lane=True), Scope.SESSION)
         leg = self._leg(session, chosen)
-        if leg is None:
-            return _not_ready(Scope.SESSION, Reason.UNREACHABLE)
+        if leg is None or session.shut is not None:
+            return _not_ready(Scope.SESSION, session.shut or Reason.UNREACHABLE)
         process, now = process_of(session.ref), self._clock.monotonic()
         failures, rest = self._silent.get(process, (0, 0.0))
         if failures > 1 and rest > now:
@@ -206,6 +206,8 @@ class Offering:
         quiet = self._settings(name).quiet_until(self._clock.wall())
         if quiet is not None:
             return Reason.OPERATOR, quiet
+        if session.shut is not None:
+            return session.shut, None
         failures, again = self._silent.get(process_of(session.ref), (0, 0.0))
         left = again - self._clock.monotonic()
         if failures > 1 and left > 0:

@@ -10,6 +10,7 @@ from homi.address import Address, Device, Name
 from homi.asks import Asks
 from homi.bounds import Bounds
 from homi.clock import rfc3339
+from homi.commands.watch import CommandWatch
 from homi.config import Config
 from homi.courier.orders import Job
 from homi.courier.outlook import Outlook
@@ -90,6 +91,7 @@ class Office:
         self.wake: Callable[[Name], None] = lambda _name: None
         self.answer_to: AnswerTo = lambda _ask, _name, told: told(None)
         self.about: About = _not_yet
+        self.commands: CommandWatch | None = None
         self.outlook: Callable[[Name, Session], list[Outlook]] = _no_leg
         self.unproven: Callable[[Session], int] = _none
         self.stirred: Callable[[Session], None] = lambda _session: None

@@ -11,6 +11,7 @@ from homi.doors.answers import Doer, Reply
 from homi.doors.asking import Asking
 from homi.doors.bundling import Bundling
 from homi.doors.carrying import Carrying
+from homi.doors.commanding import Commanding
 from homi.doors.hooks import Hooks
 from homi.doors.importing import Importing
 from homi.doors.linking import Linking
@@ -52,6 +53,7 @@ class Verbs:
             **self._hooks.doers(),
             **Naming(office, rights, clock).doers(),
             **Peering(office, rights, clock).doers(),
+            **Commanding(office, clock).doers(),
             **Rooming(office, rights, clock).doers(),
             **Importing(office, rights).doers(),
             **Readmission(office, rights).doers(),

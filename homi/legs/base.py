@@ -88,6 +88,7 @@ class Seen(msgspec.Struct, frozen=True, tag=True):
     """The model answered a request that held it."""
 
     id: MessageId
+    proof: str = "transcript"
 
 
 class Blocked(msgspec.Struct, frozen=True, tag=True):
@@ -133,12 +134,30 @@ class Withdrawn(msgspec.Struct, frozen=True, tag=True):
     id: MessageId
 
 
+class GivenBack(msgspec.Struct, frozen=True, tag=True):
+    """It had the letter, and says itself that it came to nothing: again later."""
+
+    id: MessageId
+    reason: Reason
+    after: float  # s
+    by: str
+    tell: str = ""  # what the sender is told, once
+    repeat: bool = True  # it may have read it
+    lost = True
+    drop_reason = ""
+
+
 class Receipt(msgspec.Struct, frozen=True, tag=True):
     """The client's own word, from a control frame at one of our sockets."""
 
     id: MessageId
     status: str  # held delivered denied expired refused dropped
     drop_reason: str = ""  # rate-limited duplicate queue-full hop-runaway hop-loop
+
+    @property
+    def lost(self) -> bool:
+        """Whether it says that the letter was thrown away."""
+        return self.status == "dropped"
 
 
 Evidence = (
@@ -151,6 +170,7 @@ Evidence = (
     | Stopped
     | Waiting
     | Withdrawn
+    | GivenBack
     | Receipt
 )
 

@@ -48,7 +48,8 @@ CLOSING = ("archive-made", "archive-inbox", "archive-ledger")
 INDEXING = ("words-written", "words-indexed")
 # Of a restart in place, in the old process and then in what it became.
 RESTART = ("restart-checked", "restart-shut", "restart-ended", "restart-taken")
-POINTS = frozenset(COMMIT + CHECKPOINT + RECOVERY + CLOSING + INDEXING + RESTART)
+RUNS = ("run-planned", "run-begun", "run-ended", "run-answered")  # of a command
+POINTS = frozenset(COMMIT + CHECKPOINT + RECOVERY + CLOSING + INDEXING + RESTART + RUNS)
 
 
 class Kill:

@@ -55,6 +55,9 @@ APART = {
     *(f"room {verb}" for verb in ("create", "join", "leave", "rm", "ls")),
     "seat spawn",
     "seat bind",
+    "command bind",
+    "command unbind",
+    "command resume",
     "codex peer",
     "codex unpeer",
 }

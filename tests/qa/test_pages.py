@@ -33,8 +33,11 @@ from homi.cli.importing import Count
 from homi.cli.limits import Limit
 from homi.cli.shape import Shape
 from homi.cli.status import Seen
+from homi.commanded import CommandDone, CommandRow
+from homi.commands.template import Source, Template
 from homi.legs.claude import ClaudeLeg
 from homi.legs.codex import CodexLeg
+from homi.legs.command import CommandLeg
 from homi.legs.hook import HookLeg
 from homi.legs.seat import SeatLeg
 from homi.links import bundle, frames
@@ -69,6 +72,7 @@ OF_VERB = {
     "mcp": "homi-mcp.1",
     "seat": "homi-seat.1",
     "codex": "homi-codex.1",
+    "command": "homi-command.1",
     "link": "homi-link.1",
     "bundle": "homi-bundle.1",
     "room": "homi-room.1",
@@ -375,6 +379,18 @@ def test_each_field_of_a_thread_is_described() -> None:
     assert items(done, "Va") == set(Peered.__struct_fields__)
 
 
+def test_each_field_of_a_command_and_key_of_a_template_is_described() -> None:
+    """As told by ls, of what was done, and as a person writes one."""
+    text = page("homi-command.1")
+    told = section(text, "The fields of ls")
+    assert items(told, "Va") == set(CommandRow.__struct_fields__)
+    done = section(text, "The fields of what was done")
+    assert items(done, "Va") == set(CommandDone.__struct_fields__)
+    keys = section(text, "Templates")
+    assert items(keys, "Va") == set(Template.__struct_encode_fields__)
+    assert marked(keys, "Va") >= set(Source.__struct_encode_fields__)
+
+
 def test_each_field_state_and_reason_of_a_seat_is_described() -> None:
     """A program waits for one of these words."""
     text = page("homi-seat.1")
@@ -491,6 +507,7 @@ def test_each_setting_of_a_name_is_described_and_each_leg_exists() -> None:
         ClaudeLeg.name,
         HookLeg.name,
         CodexLeg.name,
+        CommandLeg.name,
         SeatLeg.name,
     ) == settings.LEGS
 

@@ -1,0 +1,94 @@
+"""Starts the supervisor of a run, and waits for its word that the command began.
+
+Owns what a command inherits: little, so that no agent's marks and no secret come
+along.  homi-command(1).
+"""
+
+import contextlib
+import fcntl
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from homi.commands.run import LOCK, Run
+from homi.peers import process
+
+SUPERVISOR = Path(__file__).with_name("supervisor.py")
+PATIENCE = 15.0  # s until a supervisor has said its first word
+STARTED = "started"
+BASICS = (
+    *("HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_*", "TZ"),
+    *("TMPDIR", "XDG_*", "SSH_AUTH_SOCK"),
+)
+
+
+class Unclear(Exception):
+    """The supervisor said nothing: the command may begin yet."""
+
+
+def environment(wanted: Iterable[str], path: str, root: str) -> dict[str, str]:
+    """What a command inherits of this process: the basics, and what its template
+    names."""
+    given = dict(entry.partition("=")[::2] for entry in wanted if "=" in entry)
+    kept = [*BASICS, *(entry for entry in wanted if "=" not in entry)]
+    found = {
+        name: value
+        for name, value in os.environ.items()
+        if any(fnmatchcase(name, pattern) for pattern in kept)
+    }
+    return {**found, **given, "PATH": path, "HOMI_HOME": root, "TERM": "dumb"}
+
+
+def begin(run: Run, env: Mapping[str, str]) -> str:
+    """Start it: empty once it began, else why it did not.  Blocks for a moment.
+
+    Unclear where nothing was heard of it.
+    """
+    lock = os.open(
+        os.path.join(run.folder, LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
+    )
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        argv = [sys.executable, "-I", str(SUPERVISOR), run.folder, str(lock)]
+        started = subprocess.Popen(
+            argv,
+            env=dict(env),
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            pass_fds=[lock],
+            start_new_session=True,
+        )
+    except OSError as error:
+        return f"{sys.executable}: {error.strerror}"
+    finally:
+        os.close(lock)
+    with started:
+        said = _word(started)
+    if not said:
+        raise Unclear
+    return "" if said == STARTED else said
+
+
+def end_orphan(run: Run) -> None:
+    """End the group of a command whose supervisor is gone: nobody would read what it
+    says, and the next run would come beside it."""
+    begun = run.started
+    if begun is None or not begun.start or not process.alive(begun.pid, begun.start):
+        return
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(begun.pid, signal.SIGKILL)
+
+
+def _word(started: "subprocess.Popen[bytes]") -> str:
+    """The one line a supervisor says; empty: none in time."""
+    assert started.stdout is not None
+    fd = started.stdout.fileno()
+    ready, _, _ = select.select([fd], [], [], PATIENCE)
+    return os.read(fd, 4096).decode("utf-8", "replace").strip() if ready else ""

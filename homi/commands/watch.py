@@ -1,0 +1,146 @@
+"""Which names can be given letters by a command now.
+
+Owns the rule that a session with a record of its own comes first, and that nothing is
+begun beside a run, after three failures, or in a conversation that another process
+has.  homi-command(1).
+"""
+
+import asyncio
+
+from homi.address import Name
+from homi.claims import Body, Claim
+from homi.commands.binding import CLIENT, Command, read
+from homi.commands.runs import Runs
+from homi.envelope import Reason
+from homi.errors import BadConfig
+from homi.names import Names
+from homi.peers import process
+from homi.sessions import Session, Sessions
+
+
+class CommandWatch:
+    """Tells sessions of every command that a name is bound to."""
+
+    def __init__(self, names: Names, sessions: Sessions, runs: Runs) -> None:
+        """Subscribes to all three."""
+        self._names = names
+        self._sessions = sessions
+        self._runs = runs
+        self._standing: dict[Name, Body] = {}
+        self._on = False
+        runs.changed = self.sweep
+        names.subscribe(self._changed)
+        sessions.subscribe(self._session)
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Go on with what runs, and let every command stand."""
+        self._runs.start(loop)
+        self._on = True
+        self.sweep()
+
+    def stop(self) -> None:
+        """Watch nothing more; what runs goes on."""
+        self._on = False
+        self._runs.stop()
+
+    def sweep(self) -> None:
+        """Look at every bound name again."""
+        for claim in self._names.all():
+            if claim.name in self._standing or _bound(claim):
+                self._judge(claim.name, claim)
+
+    def why(self, name: Name) -> Reason | None:
+        """Nothing: whatever keeps a command is told by its session."""
+        return None
+
+    # ---- what a verb asks ----
+
+    def session(self, body: Body) -> str:
+        """The session a binding goes on with; empty: none is known."""
+        return self._runs.known.of(body.id).session or str(
+            body.options.get("session", "")
+        )
+
+    def resume(self, body: Body) -> None:
+        """Begin runs again after failures."""
+        self._runs.resume(body.id)
+
+    # ---- what changes ----
+
+    def _changed(self, name: Name, claim: Claim | None) -> None:
+        """A claim changed or ended."""
+        if self._on and (name in self._standing or (claim and _bound(claim))):
+            self._judge(name, claim)
+
+    def _session(self, old: Session | None, new: Session | None) -> None:
+        """A session with a record came, went or changed: it may have a name that is
+        bound, or a conversation that one goes on with."""
+        if self._on and any(s is not None and s.listed for s in (old, new)):
+            self.sweep()
+
+    def _judge(self, name: Name, claim: Claim | None) -> None:
+        """Let the command of name stand or fall."""
+        body = claim.body if claim is not None and _bound(claim) else None
+        stood = self._standing.get(name)
+        if body is not None and self._better(name, body):
+            body = None
+        if stood is not None and (body is None or body.ref != stood.ref):
+            del self._standing[name]
+            self._sessions.fall(stood.ref)
+        if body is None:
+            return
+        try:
+            command = read(body)
+        except BadConfig:
+            return
+        self._standing[name] = body
+        self._sessions.stand(self._as_session(name, body, command))
+
+    def _better(self, name: Name, body: Body) -> bool:
+        """Whether a session of that name can be written to; what runs ends first."""
+        if self._runs.busy(body.id):
+            return False
+        named = self._sessions.by_address(name)
+        return any(s.can_own and not self._ours(s) for s in named)
+
+    def _as_session(self, name: Name, body: Body, command: Command) -> Session:
+        """A command as a session."""
+        shut, status, waits = None, "idle", ""
+        if self._runs.busy(body.id):
+            shut, status = Reason.BUSY, "busy"
+        elif self._runs.held(body.id):
+            shut, status = Reason.SPAWN_FAILING, "waiting"
+            waits = f"homi command resume {name}"
+        elif self._elsewhere(command, self.session(body)):
+            shut, status = Reason.BUSY, "waiting"
+            waits = "the end of a session that has its conversation"
+        return Session(
+            pid=0,
+            start=body.ref.start,
+            session_id=body.id,
+            name=name,
+            cwd=body.cwd,
+            config_dir=body.home,
+            client=CLIENT,
+            entrypoint=command.label,
+            status=status,
+            waiting_for=waits,
+            shut=shut,
+        )
+
+    def _elsewhere(self, command: Command, session: str) -> bool:
+        """Whether a live session has the conversation: two would write it."""
+        if not session or command.template.live != "claude":
+            return False
+        found = self._sessions.live.values()
+        return any(s.session_id == session and not self._ours(s) for s in found)
+
+    def _ours(self, session: Session) -> bool:
+        """Whether the session is a run of a command."""
+        leaders = self._runs.leaders()
+        return bool(leaders) and not leaders.isdisjoint(process.ancestors(session.pid))
+
+
+def _bound(claim: Claim) -> bool:
+    """Whether it is bound to a command."""
+    return claim.body is not None and claim.body.client == CLIENT
