@@ -47,9 +47,9 @@ class Connection:
         self._dial.settimeout(None if seconds is None else seconds + GRACE)
         return typed(self._dial.ask(line_of(request)), answer)
 
-    def put(self, requests: Iterable[Request]) -> None:
-        """Write requests whose answers are taken one by one."""
-        self._dial.settimeout(ANSWER_TIMEOUT)
+    def put(self, requests: Iterable[Request], seconds: float = ANSWER_TIMEOUT) -> None:
+        """Write requests whose answers are taken one by one, each in that time."""
+        self._dial.settimeout(seconds)
         self._dial.put(b"".join(map(line_of, requests)))
 
     def take(self, answer: type[Answer]) -> tuple[int, Answer | HomiError]:

@@ -29,6 +29,10 @@ from homi.orders.seats import SeatRespond as SeatRespond
 from homi.orders.seats import SeatSend as SeatSend
 from homi.orders.seats import SeatSpawn as SeatSpawn
 from homi.orders.service import Restart as Restart
+from homi.orders.spawn import Adopt as Adopt
+from homi.orders.spawn import Respawn as Respawn
+from homi.orders.spawn import Spawn as Spawn
+from homi.orders.spawn import Unspawn as Unspawn
 from homi.request import EVERYONE as EVERYONE
 from homi.request import CallerClass as CallerClass
 from homi.request import Request as Request

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Iterable
 from typing import Protocol
 
-from homi.assembly import answers, rooms, secrets
+from homi.assembly import answers, rooms, secrets, spawn
 from homi.courier.courier import Courier
 from homi.doors.office import Office
 from homi.reach import Reach
@@ -58,6 +58,12 @@ def connect(office: Office, courier: Courier, reach: Reach) -> Duties:
     office.commands = reach.commands
     reach.answer(answers.turn_end(office.postmaster))
     reach.runs.answer = answers.run_end(office.postmaster)
-    made = Duties([rooms.connect(office, courier, reach), secrets.connect(office)])
+    made = Duties(
+        [
+            rooms.connect(office, courier, reach),
+            secrets.connect(office),
+            spawn.connect(office, reach),
+        ]
+    )
     made.findings += reach.findings
     return made

@@ -19,6 +19,7 @@ from homi.doors.answers import Answer
 from homi.doors.bundling import Bundles
 from homi.doors.carrying import Bulk
 from homi.doors.linking import Linked
+from homi.doors.renaming import Renaming
 from homi.envelope import SHOWN, LedgerLine, MessageId, Reason, Rung, SessionRef
 from homi.errors import (
     HomiError,
@@ -35,6 +36,7 @@ from homi.reports import Answered, QueueReport, QueueRow
 from homi.rooms.fanout import Fanout
 from homi.routing import resolve
 from homi.sessions import Session, Sessions
+from homi.spawn.keeper import Keeper
 from homi.store.base import Store
 from homi.store.mailbox import Item
 from homi.store.places import device_of
@@ -98,6 +100,9 @@ class Office:
         self.given: Callable[[SessionRef, Name, Item], None] = _unused
         self.bounds: Bounds | None = None
         self.rooms: Fanout | None = None
+        self.keeper: Keeper | None = None
+        self.renaming: Renaming | None = None
+        self.spawner: Callable[[Name], None] = lambda _name: None  # gives it a body
         self.links: Linked | None = None
         self.bundles: Bundles | None = None
         self.bulk: Bulk | None = None

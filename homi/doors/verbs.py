@@ -7,6 +7,7 @@ homi-protocol(7) lists verbs, fields and answers.
 from homi.callers import Caller
 from homi.clock import Clock
 from homi.doors.abroad import Abroad
+from homi.doors.adopting import Adopting
 from homi.doors.answers import Doer, Reply
 from homi.doors.asking import Asking
 from homi.doors.bundling import Bundling
@@ -26,6 +27,7 @@ from homi.doors.rights import Rights
 from homi.doors.rooming import Rooming
 from homi.doors.seating import Seating
 from homi.doors.serving import Serving
+from homi.doors.spawning import Spawning
 from homi.doors.views import Views
 from homi.errors import Usage
 from homi.requests import Hello, Request
@@ -46,6 +48,8 @@ class Verbs:
         self._abroad = Abroad(lambda: office.neighbours)
         self._carrying = Carrying(lambda: office.bulk)
         self._seating = Seating(office, rights)
+        self._spawning = Spawning(office, rights, clock)
+        self._adopting = Adopting(office, rights, clock)
         self.doers: dict[type[Request], Doer] = {
             Hello: _again,
             **self._posting.doers(),
@@ -64,6 +68,8 @@ class Verbs:
             **self._abroad.doers(),
             **self._carrying.doers(),
             **self._seating.doers(),
+            **self._spawning.doers(),
+            **self._adopting.doers(),
             **Views(office, rights).doers(),
             **Serving(office).doers(),
         }
@@ -78,6 +84,8 @@ class Verbs:
         self._abroad.abandon()
         self._carrying.abandon()
         self._seating.abandon()
+        self._spawning.abandon()
+        self._adopting.abandon()
 
 
 def _again(_request: Request, _reply: Reply) -> None:

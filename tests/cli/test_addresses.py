@@ -60,6 +60,7 @@ APART = {
     "command resume",
     "codex peer",
     "codex unpeer",
+    *("spawn", "respawn", "unspawn", "fan", "adopt"),
 }
 
 SAME = ("ada", "ADA", "ada@self", "ada@here", "Ada@HERE")

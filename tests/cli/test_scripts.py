@@ -7,6 +7,7 @@ import pytest
 
 from homi.cli.main import MODULES
 from tests.cli.script import Script
+from tests.standin import claude
 from tests.standin.place import Place
 
 SCRIPTS = sorted(Path(__file__).parent.glob("*.txt"))
@@ -15,9 +16,11 @@ SCRIPTS = sorted(Path(__file__).parent.glob("*.txt"))
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
 def test_script(path: Path) -> None:
     """The command line does what its pages say, against a real daemon."""
-    if path.stem == "seat" and shutil.which("tmux") is None:
+    if path.stem in ("seat", "spawn") and shutil.which("tmux") is None:
         pytest.skip("tmux is not installed")
     with Place() as place:
+        if path.stem == "spawn":
+            claude.install(place.bin)
         try:
             Script(path, place).run()
         finally:
@@ -26,4 +29,5 @@ def test_script(path: Path) -> None:
 
 def test_every_verb_has_a_script() -> None:
     """A verb without one is a verb nobody has run."""
-    assert {path.stem for path in SCRIPTS} >= set(MODULES)
+    beside = {"respawn", "unspawn", "fan", "adopt", "consult"}  # in that of spawn
+    assert {path.stem for path in SCRIPTS} | beside >= set(MODULES)

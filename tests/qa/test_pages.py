@@ -58,6 +58,7 @@ from homi.seats.view import State as SeatWord
 from homi.setup.editor import State
 from homi.setup.installation import Row
 from homi.setup.record import Kept
+from homi.spawned import Adopted, SpawnRow, Unspawned
 from homi.store.pickup import Spooled
 from homi.store.refusals import Entry
 from homi.threads import Peered, ThreadRow
@@ -73,6 +74,9 @@ OF_VERB = {
     "seat": "homi-seat.1",
     "codex": "homi-codex.1",
     "command": "homi-command.1",
+    **dict.fromkeys(
+        ("spawn", "respawn", "unspawn", "fan", "consult", "adopt"), "homi-spawn.1"
+    ),
     "link": "homi-link.1",
     "bundle": "homi-bundle.1",
     "room": "homi-room.1",
@@ -402,6 +406,17 @@ def test_each_field_state_and_reason_of_a_seat_is_described() -> None:
     assert items(done, "Va") == set(SeatDone.__struct_fields__)
     assert items(section(text, "STATES"), "Cm") >= {*SeatWord}
     assert marked(section(text, "TYPING"), "Cm") >= {*Why}
+
+
+def test_each_field_of_what_is_started_is_described() -> None:
+    """As it is listed, forgotten and adopted."""
+    text = page("homi-spawn.1")
+    for title, kind in (
+        ("The fields of spawn, respawn and fan", SpawnRow),
+        ("The fields of unspawn", Unspawned),
+        ("The fields of adopt", Adopted),
+    ):
+        assert items(section(text, title), "Va") == set(kind.__struct_fields__)
 
 
 def test_each_question_is_described_with_its_grant() -> None:

@@ -1,0 +1,68 @@
+"""`consult`: an agent is started, asked one thing, and ended.  homi-spawn(1).
+
+Owns the order of that; that it ends is the daemon's.
+"""
+
+import secrets
+from typing import TypedDict, Unpack
+
+import click
+from msgspec.structs import replace
+
+from homi import paths
+from homi.cli import options
+from homi.cli.fast import post
+from homi.cli.spawn import BEFORE, READY, How, asked, client, cwd
+from homi.cli.submission import Plan
+from homi.connection import Connection
+from homi.spawned import SpawnRow
+
+ANSWER = 600.0  # s for it to answer
+
+
+class Given(TypedDict):
+    """Whom to ask, and how."""
+
+    client: str
+    cwd: str | None
+    timeout: float
+    sender: str
+
+
+@click.command()
+@click.argument("text", metavar="[TEXT | -]", required=False)
+@click.argument("argv", metavar="[-- ARGV...]", nargs=-1)
+@client
+@cwd
+@click.option(
+    "--timeout", type=float, default=ANSWER, metavar="S", help="124 after S s; 600."
+)
+@click.option("--from", "sender", metavar="NAME", default="", help="Ask as NAME.")
+@options.as_json
+@click.pass_obj
+def consult(
+    home: str,
+    /,
+    text: str | None,
+    argv: tuple[str, ...],
+    *,
+    as_json: bool,
+    **given: Unpack[Given],
+) -> int:
+    """Start an agent, ask it TEXT, print its answer and end it.
+
+    \b
+      $ homi consult --cwd ~/src/app 'which tests cover the ring?'
+      $ git diff | homi consult - -- --model opus
+    """
+    root = paths.state_root(home)
+    how = How(client=given["client"], cwd=given["cwd"], worktree=False, timeout=READY)
+    name = f"consult-{secrets.token_hex(3)}"
+    request = replace(asked(name, argv, how), brief=True)
+    with Connection(root) as daemon:
+        # It is ended with this connection, whatever becomes of us.
+        daemon.wait(request, SpawnRow, BEFORE + READY)
+        plan = Plan(home, name, text, "ask")
+        plan.sender, plan.timeout = given["sender"], given["timeout"]
+        plan.as_json = as_json
+        return post(plan)

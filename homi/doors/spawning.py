@@ -1,0 +1,222 @@
+"""The verbs about agents that homi starts: spawn, respawn, unspawn.
+
+Owns who may start and end what, and how deep and how many; homi.spawn does it.
+homi-spawn(1) says who may do what.
+"""
+
+import asyncio
+import os
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from homi.address import Name, parse_claimable
+from homi.clock import Clock, rfc3339
+from homi.doors.answers import Doer, Reply
+from homi.doors.office import Office
+from homi.doors.rights import Rights
+from homi.errors import CannotCreate, HomiError, NotAllowed, NotReached, Unavailable
+from homi.orders.spawn import Respawn, Spawn, Unspawn
+from homi.request import CallerClass, Request
+from homi.seats import launch
+from homi.spawn import clients, rule, tree
+from homi.spawn.beside import in_a_thread
+from homi.spawn.keeper import Keeper
+from homi.spawn.rows import row
+from homi.spawn.state import Spawned
+from homi.spawned import Unspawned
+
+
+class Spawning:
+    """What one caller has started."""
+
+    def __init__(self, office: Office, rights: Rights, clock: Clock) -> None:
+        """Nothing waits yet."""
+        self._office = office
+        self._rights = rights
+        self._clock = clock
+        self._gone = False
+        self._brief: list[Name] = []
+
+    def doers(self) -> dict[type[Request], Doer]:
+        """The verbs done here."""
+        return {
+            Spawn: self._spawn,
+            Respawn: self._respawn,
+            Unspawn: self._unspawn,
+        }
+
+    def abandon(self) -> None:
+        """Nobody waits for an answer any more; what was begun goes on."""
+        self._gone = True
+        for name in self._brief:
+            self._keeper.dismiss(name)
+
+    @property
+    def _keeper(self) -> Keeper:
+        """The programs of the daemon."""
+        if self._office.keeper is None:
+            raise Unavailable("the daemon is starting")
+        return self._office.keeper
+
+    def _spawn(self, request: Spawn, reply: Reply) -> None:
+        """Look whether it can be started, then claim the name and start it."""
+        name = parse_claimable(request.name)
+        clients.check(request.client, request.argv)
+        self._may_have(name)
+        by = self._by()
+
+        def told(found: Spawned | HomiError) -> None:
+            if not isinstance(found, Spawned):
+                self._answer(request.i, reply, found)
+                return
+            if self._gone and found.brief:
+                return  # it would end at once
+            try:
+                self._claim(name)
+                if found.brief:
+                    self._brief.append(name)
+                self._start(request, reply, partial(self._keeper.order, found))
+            except HomiError as error:
+                self._answer(request.i, reply, error)
+
+        self._keeper.free(name)
+        in_a_thread(partial(self._prepared, name, request, by), told)
+
+    def _prepared(self, name: Name, request: Spawn, by: list[str]) -> Spawned:
+        """What is to be started, once nothing of it is missing; blocks."""
+        path = request.path or os.environ.get("PATH", os.defpath)
+        cwd = launch.folder(request.cwd)
+        launch.program([request.client], path, cwd)
+        made = ""
+        if request.worktree:
+            made = cwd = tree.make(Path(self._office.root), name, cwd)
+        return Spawned(
+            name=name,
+            client=request.client,
+            cwd=cwd,
+            argv=request.argv,
+            path=path,
+            on_mail=request.on_mail,
+            tree=made,
+            brief=request.brief,
+            by=by,
+            at=rfc3339(self._clock.wall()),
+        )
+
+    def _respawn(self, request: Respawn, reply: Reply) -> None:
+        """Once more; a person's order forgets what failed before."""
+        name = self._own(request.name)
+        spawned = self._keeper.spawns.get(name)
+        person = self._rights.caller.caller is CallerClass.PERSON
+        failed = spawned is not None and spawned.failures >= rule.FAILURES_MAX
+        if failed and not person:
+            raise NotAllowed(
+                f"{name} failed {rule.FAILURES_MAX} times in a row:"
+                " a person has it started again"
+            )
+        self._start(request, reply, partial(self._keeper.again, name, anew=person))
+
+    def _unspawn(self, request: Unspawn, reply: Reply) -> None:
+        """No more."""
+        name = self._own(request.name)
+        spawned = self._keeper.forget(name, end=request.end)
+        ended = spawned.run.pid if request.end and spawned.run is not None else 0
+        reply(request.i, Unspawned(name, ended=ended, tree=spawned.tree))
+
+    def _start(
+        self,
+        request: Spawn | Respawn,
+        reply: Reply,
+        order: Callable[[Callable[[Spawned | HomiError], None]], None],
+    ) -> None:
+        """Order it, and answer when it is ready, or when the time is over."""
+        answered = False
+
+        def told(what: Spawned | HomiError) -> None:
+            nonlocal answered
+            late.cancel()
+            if not answered:
+                answered = True
+                self._answer(request.i, reply, what)
+
+        loop = asyncio.get_running_loop()
+        late = loop.call_later(request.timeout, lambda: told(_late(request.name)))
+        try:
+            order(told)
+        except HomiError:
+            late.cancel()
+            raise
+
+    def _answer(self, i: int, reply: Reply, what: Spawned | HomiError) -> None:
+        """Tell the caller, if it is still there."""
+        if not self._gone:
+            now = self._clock.wall()
+            reply(i, row(what, now) if isinstance(what, Spawned) else what)
+
+    def _claim(self, name: Name) -> None:
+        """See that it is claimed."""
+        names = self._office.names
+        if names.get(name) is None:
+            if (alias := names.aliases.get(name)) is not None:
+                raise CannotCreate(
+                    f"{name} is an alias of {alias.to}",
+                    hint=f"homi alias rm {name} first",
+                )
+            names.claim(name, None, self._clock.wall())
+
+    def _may_have(self, name: Name) -> None:
+        """77 where a session would start what is another's, or too many."""
+        if self._rights.caller.caller is not CallerClass.SESSION:
+            return
+        who, names = self._who(), self._office.names
+        spawned = self._keeper.spawns.get(name)
+        own = spawned is not None and who in spawned.by
+        if names.get(name) is not None and not own:
+            raise NotAllowed(
+                f"the name {name} is not this session's", hint="spawn another"
+            )
+        if (alive := self._keeper.alive(who)) >= rule.ALIVE_MAX:
+            raise NotAllowed(
+                f"{alive} agents that {who} started run, the limit is {rule.ALIVE_MAX}",
+                hint="homi unspawn --end NAME ends one",
+            )
+
+    def _own(self, given: str) -> Name:
+        """The name meant, if this caller may decide over it; 67, 77."""
+        name = self._office.names.require(given).name
+        if self._rights.caller.caller is CallerClass.SESSION:
+            spawned = self._keeper.spawns.get(name)
+            if spawned is None or self._who() not in spawned.by:
+                raise NotAllowed(
+                    f"{name} was not started by this session",
+                    hint="a person may, and who spawned it",
+                )
+        return name
+
+    def _by(self) -> list[str]:
+        """Who orders it, and who had that one started; 77 where that is too deep."""
+        above = self._keeper.above(self._rights.caller.pid)
+        if len(above) >= rule.DEPTH_MAX:
+            raise NotAllowed(
+                f"this agent was started by an agent {len(above)} deep already,"
+                f" the limit is {rule.DEPTH_MAX}"
+            )
+        return [self._who(), *above]
+
+    def _who(self) -> str:
+        """The caller, as it is kept."""
+        caller = self._rights.caller
+        if caller.caller is not CallerClass.SESSION:
+            return caller.caller
+        session = caller.session
+        return caller.name or (session.session_id if session else "") or "session"
+
+
+def _late(given: str) -> NotReached:
+    """It is not ready, and nobody waits for that any longer."""
+    name = given.lower()
+    return NotReached(
+        f"{name} was started, but cannot be written to yet",
+        hint=f"homi seat state {name}: it may ask something",
+    )

@@ -1,0 +1,44 @@
+"""What may be asked of the daemon about agents that it starts: one struct a verb.
+
+Owns the fields; homi.requests lists them with all others.  homi-protocol(7).
+"""
+
+import msgspec
+
+from homi.request import Request
+
+
+class Spawn(Request, frozen=True, tag="spawn"):
+    """Claim name and start an agent for it; answered when it can be written to."""
+
+    name: str
+    cwd: str
+    client: str = "claude"
+    argv: list[str] = msgspec.field(default_factory=list)  # behind what homi gives
+    path: str = ""  # the PATH of who asks; empty: the daemon's
+    on_mail: bool = False  # not now: when mail waits and nobody has the name
+    worktree: bool = False  # in a git worktree of its own
+    brief: bool = False  # ended, and the name released, when who asks is gone
+    timeout: float = 60.0  # s until 75 is answered; it goes on starting
+
+
+class Respawn(Request, frozen=True, tag="respawn"):
+    """Start what has name once more, and end it when the new one can be written to."""
+
+    name: str
+    timeout: float = 60.0  # s until 75 is answered; it goes on starting
+
+
+class Unspawn(Request, frozen=True, tag="unspawn"):
+    """Start name no more."""
+
+    name: str
+    end: bool = False  # and end what runs
+
+
+class Adopt(Request, frozen=True, tag="adopt"):
+    """Give a running session the name, which is claimed if it is not."""
+
+    name: str
+    session: str = ""  # its id
+    pid: int = 0  # or a process that it is, or that started it

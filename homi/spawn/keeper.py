@@ -1,0 +1,339 @@
+"""The programs that homi started for names: begun, proven ready, missed, replaced.
+
+Owns the order of the steps, each on disk before the next: what was ordered, what runs,
+what it takes the place of.  A program is ready when its own record is there, or its
+seat stands; no time proves anything.  homi-spawn(1) is the page.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from functools import partial
+
+from msgspec.structs import replace
+
+from homi.address import Name
+from homi.clock import Clock
+from homi.errors import CannotCreate, HomiError, NoSuchName, NotReached
+from homi.names import Names
+from homi.owners import Owners
+from homi.peers import process
+from homi.pidwatch import PidWatch
+from homi.sessions import Session, Sessions
+from homi.spawn import rule
+from homi.spawn.beside import Beside, in_a_thread
+from homi.spawn.endings import Endings, done, is_of, session_of
+from homi.spawn.programs import Programs
+from homi.spawn.state import Run, Spawned, Spawns
+
+log = logging.getLogger("homi.spawn")
+
+Told = Callable[[Spawned | HomiError], None]
+
+
+class Keeper:
+    """Every program that was started for a name.  On the loop's thread."""
+
+    def __init__(
+        self,
+        spawns: Spawns,
+        names: Names,
+        sessions: Sessions,
+        owners: Owners,
+        clock: Clock,
+        programs: Programs,
+        beside: Beside = in_a_thread,
+    ) -> None:
+        """Subscribes to sessions; nothing is started before start()."""
+        self.spawns = spawns
+        self.findings = spawns.findings
+        self.pending: Callable[[Name], bool] = lambda _name: False
+        self.over: Callable[[Name], None] = lambda _name: None  # its program ended
+        self.rename: Callable[[Session, Name], None] = lambda _session, _name: None
+        self._names = names
+        self._sessions = sessions
+        self._owners = owners
+        self._clock = clock
+        self._programs = programs
+        self._beside = beside
+        self._pids = PidWatch(self._ended)
+        self._endings = Endings(spawns, sessions, programs, beside)
+        self._told: dict[Name, list[Told]] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+        sessions.subscribe(self._session)
+
+    # ---- life ----
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Watch what runs, and find what a crash hid."""
+        self._loop = loop
+        self._pids.attach(loop)
+        self._endings.start(loop)
+        for spawned in self.spawns.all():
+            if spawned.brief:
+                self.dismiss(spawned.name)
+            else:
+                self._resume(spawned)
+
+    def stop(self) -> None:
+        """Start and end nothing more; what runs goes on without us."""
+        self._loop = None
+        self._pids.detach()
+        self._endings.stop()
+
+    def sweep(self) -> None:
+        """Look at every program again."""
+        self._endings.sweep()
+        self._called()
+        for spawned in self.spawns.all():
+            run = spawned.run
+            if run is not None and run.pid and not process.alive(run.pid, run.start):
+                self._over(spawned)
+
+    # ---- orders ----
+
+    def order(self, spawned: Spawned, told: Told) -> None:
+        """Keep how a name is started, and start it, or with on_mail when mail waits;
+        CannotCreate (73) where somebody has the name."""
+        name = spawned.name
+        self.free(name)
+        before = self.spawns.get(name)
+        if before is not None:
+            spawned = replace(spawned, starts=before.starts, failures=before.failures)
+        if spawned.on_mail:
+            told(self.spawns.put(spawned))
+            self.over(name)
+        else:
+            self.begin(spawned, name, told)
+
+    def free(self, name: Name) -> None:
+        """CannotCreate (73) where somebody has the name, or is on the way."""
+        if (run := self._runs(self.spawns.get(name))) is not None:
+            raise CannotCreate(
+                f"{name} was started already, pid {run.pid}",
+                hint=f"homi respawn {name}",
+            )
+        if (owner := self._owners.owner(name)) is not None:
+            raise CannotCreate(
+                f"{name} has a session already, pid {owner.pid}",
+                hint="end it first, or spawn another name",
+            )
+
+    def again(self, name: Name, told: Told, *, anew: bool = False) -> None:
+        """Start the name's program once more, and end the one before when that is
+        ready; anew: what failed before counts no more.  67, 73."""
+        spawned = self.spawns.get(name)
+        if spawned is None:
+            raise NoSuchName(
+                f"nobody told how {name} is started", hint=f"homi spawn {name}"
+            )
+        run, owner = self._runs(spawned), self._owners.owner(name)
+        if spawned.old is not None or (run is not None and not run.ready):
+            raise CannotCreate(f"{name} is being started", hint="homi spawn")
+        if owner is not None and (run is None or not is_of(owner, run)):
+            raise CannotCreate(
+                f"the session of {name}, pid {owner.pid}, was not started by homi",
+                hint="end it first",
+            )
+        spawned = replace(spawned, failures=0 if anew else spawned.failures, old=run)
+        self.begin(spawned, name if run is None else self._next(name), told)
+
+    def forget(self, name: Name, *, end: bool) -> Spawned:
+        """Start the name no more; end: and have what runs end now.  67."""
+        spawned = self.spawns.get(name)
+        if spawned is None:
+            raise NoSuchName(f"homi does not start {name}", hint="homi spawn")
+        runs = [run for run in (spawned.run, spawned.old) if run is not None]
+        open_ = [run for run in runs if run.seat] if end else []
+        self.spawns.forget(name, open_)
+        self._tell(name, NotReached(f"{name} is started no more"))
+        for run in open_:
+            self._endings.end(run)
+        return spawned
+
+    def alive(self, by: str) -> int:
+        """How many programs run that were started by it, or by one it started."""
+        return sum(by in s.by and self._runs(s) is not None for s in self.spawns.all())
+
+    def above(self, pid: int) -> list[str]:
+        """The chain of who started whom, down to the process pid; empty: nobody."""
+        chain = process.ancestors(pid)
+        for spawned in self.spawns.all():
+            run = self._runs(spawned)
+            if run is not None and run.pid in chain:
+                return spawned.by
+        return []
+
+    # ---- a start ----
+
+    def dismiss(self, name: Name) -> None:
+        """End what was started for somebody who is gone, and its name with it."""
+        if self.spawns.get(name) is not None:
+            self.forget(name, end=True)
+            if self._names.get(name) is not None:
+                self._names.release(name)
+
+    def begin(self, spawned: Spawned, called: Name, told: Told) -> None:
+        """Count it, then have it started."""
+        name, now = spawned.name, self._clock.wall()
+        run = Run(at=now, called=called)
+        starts = [*rule.recent(spawned.starts, now), now]
+        spawned = self.spawns.put(replace(spawned, run=run, starts=starts))
+        self._told.setdefault(name, []).append(told)
+        log.info("%s client=%s status=starting", name, spawned.client)
+        work = partial(self._programs.open, spawned, run)
+        self._beside(work, partial(self._opened, name, run))
+
+    def _opened(self, name: Name, run: Run, result: Run | HomiError | None) -> None:
+        """It runs, or it could not be started."""
+        spawned = self.spawns.get(name)
+        if self._loop is None:
+            return  # it is found at the next start
+        if spawned is None or spawned.run is None or spawned.run.at != run.at:
+            if isinstance(result, Run):  # nobody wants it any more
+                self._beside(partial(self._programs.end, result), done)
+            return
+        if result is None:
+            result = NotReached("the daemon ended while it was started")
+        if isinstance(result, HomiError):
+            self._failed(spawned, result)
+            return
+        spawned = self.spawns.put(replace(spawned, run=result))
+        body = self._programs.body(spawned, result)
+        if self._names.get(name) is not None and body is not None:
+            self._names.embody(name, body)
+        if not self._pids.watch(result.pid, result.start):
+            self._over(spawned)
+            return
+        self._look_for(spawned)
+
+    def _resume(self, spawned: Spawned) -> None:
+        """Go on with what a daemon before this one started."""
+        run = spawned.run
+        if run is None:
+            return
+        if not run.seat:
+            work = partial(self._programs.find, spawned, run)
+            self._beside(work, partial(self._opened, spawned.name, run))
+        elif not self._pids.watch(run.pid, run.start):
+            self._over(spawned)
+        elif not run.ready:
+            self._look_for(spawned)
+
+    def _look_for(self, spawned: Spawned) -> None:
+        """Its session may be there already."""
+        run = spawned.run
+        for session in [*self._sessions.live.values(), *self._sessions.bodies()]:
+            if run is not None and is_of(session, run):
+                self._ready(spawned, run, session)
+                return
+
+    def _ready(self, spawned: Spawned, run: Run, session: Session) -> None:
+        """It can be written to: it has the name from now on."""
+        name, old = spawned.name, spawned.old
+        run = replace(run, ready=self._clock.wall())
+        spawned = replace(spawned, run=run, old=None, said="")
+        self.spawns.put(spawned, retire=old)
+        owner = self._owners.owner(name)
+        other = owner is None or not same(owner, session)
+        if session.listed and other and self._names.get(name) is not None:
+            self._names.bind(name, session.ref)
+        log.info("%s pid=%d status=ready", name, run.pid)
+        self._tell(name, spawned)
+        self._endings.sweep()
+
+    def _failed(self, spawned: Spawned, error: HomiError) -> None:
+        """Nothing runs that was to; what ran before stays."""
+        self.spawns.put(
+            replace(
+                spawned,
+                run=spawned.old,
+                old=None,
+                failures=spawned.failures + 1,
+                said=error.text,
+            )
+        )
+        log.warning("%s status=failed (%s)", spawned.name, error.text)
+        self._tell(spawned.name, error)
+        self.over(spawned.name)
+
+    # ---- an end ----
+
+    def _ended(self, pid: int) -> None:
+        """A watched program is gone."""
+        for spawned in self.spawns.all():
+            run, old = spawned.run, spawned.old
+            if old is not None and old.pid == pid:
+                self.spawns.change(spawned.name, old=None)
+            elif run is not None and run.pid == pid:
+                self._over(spawned)
+        self._called()
+
+    def _over(self, spawned: Spawned) -> None:
+        """What ran for a name does no more."""
+        name, run = spawned.name, spawned.run
+        assert run is not None
+        lived = self._clock.wall() - run.ready if run.ready else 0.0
+        if not run.ready:
+            hint = f"homi seat read {name} has its last words; PATH was {spawned.path}"
+            text = f"the program of {name} ended before it could be written to"
+            self._failed(spawned, NotReached(text, hint=hint, reason="dead"))
+            return
+        vain = lived < rule.STEADY and self.pending(name)
+        failures = spawned.failures + 1 if vain else 0
+        said = f"it ended after {lived:.0f} s with its mail unread" if vain else ""
+        self.spawns.put(replace(spawned, run=None, failures=failures, said=said))
+        log.info("%s pid=%d status=ended", name, run.pid)
+        self.over(name)
+
+    # ---- notices ----
+
+    def _session(self, old: Session | None, new: Session | None) -> None:
+        """A session came, changed or went."""
+        if self._loop is None:
+            return
+        if new is not None:
+            for spawned in self.spawns.all():
+                run = spawned.run
+                if run is not None and not run.ready and is_of(new, run):
+                    self._ready(spawned, run, new)
+        if new is None or old is None or old.address != new.address:
+            self._called()
+
+    def _called(self) -> None:
+        """Let who took another's place be called as that one was."""
+        for spawned in self.spawns.all():
+            name, run = spawned.name, spawned.run
+            if run is None or not run.ready or run.called == name:
+                continue
+            session = session_of(self._sessions, run)
+            if session is not None and not self._sessions.by_address(name):
+                self.spawns.change(name, run=replace(run, called=name))
+                self.rename(session, name)
+
+    # ---- what is known ----
+
+    def _runs(self, spawned: Spawned | None) -> Run | None:
+        """What runs for a name, or is on its way."""
+        return None if spawned is None else spawned.run
+
+    def _next(self, name: Name) -> Name:
+        """What the one that takes another's place is called until that is gone."""
+        number = 1
+        while True:
+            wanted = Name(f"{name[:56]}-next" + (f"-{number}" if number > 1 else ""))
+            if self._names.get(wanted) is None and not self._sessions.by_address(
+                wanted
+            ):
+                return wanted
+            number += 1
+
+    def _tell(self, name: Name, what: Spawned | HomiError) -> None:
+        """Tell everybody who waits for the start of a name."""
+        for told in self._told.pop(name, []):
+            told(what)
+
+
+def same(one: Session, other: Session) -> bool:
+    """Whether both are that very process."""
+    return (one.pid, one.start) == (other.pid, other.start)

@@ -1,0 +1,127 @@
+"""Programs in seats: opened for names, found again, ended.
+
+Owns the steps with tmux, which block; who starts what, and when, is the keeper's.
+homi-spawn(1).
+"""
+
+import os
+import signal
+from pathlib import Path
+from typing import Protocol
+
+from homi.address import Name
+from homi.claims import Body
+from homi.errors import CannotCreate
+from homi.peers import process
+from homi.seats import launch
+from homi.seats.server import Opening, Seat, Server
+from homi.spawn import clients
+from homi.spawn.state import Run, Spawned
+
+
+class Programs(Protocol):
+    """What the keeper has done beside its loop."""
+
+    def open(self, spawned: Spawned, run: Run) -> Run:
+        """Start it; HomiError where it cannot be, and nothing runs then."""
+        ...
+
+    def find(self, spawned: Spawned, run: Run) -> Run | None:
+        """What was started for run before a crash hid it; None: nothing."""
+        ...
+
+    def body(self, spawned: Spawned, run: Run) -> Body | None:
+        """What the name is bound to by it; None: its own record tells."""
+        ...
+
+    def end(self, run: Run) -> None:
+        """Have it end; one that is gone is fine."""
+        ...
+
+
+class Seated:
+    """Programs in the seats of one state root."""
+
+    def __init__(self, root: Path) -> None:
+        """Nothing runs before the first."""
+        self._server = Server.of(root)
+
+    def open(self, spawned: Spawned, run: Run) -> Run:
+        """Open a seat of the name; a dead one of that name makes room for it."""
+        path = spawned.path or os.environ.get("PATH", os.defpath)
+        argv = clients.command(spawned.client, Name(run.called), spawned.argv)
+        argv[0] = launch.program(argv, path, spawned.cwd)
+        opening = Opening(
+            name=self._free(spawned.name),
+            argv=argv,
+            cwd=launch.folder(spawned.cwd),
+            client=spawned.client,
+            by=spawned.by,
+        )
+        return _of(self._server.spawn(opening, launch.environment(path)), run)
+
+    def find(self, spawned: Spawned, run: Run) -> Run | None:
+        """A seat of the name that is not older than the order."""
+        old = spawned.old.seat if spawned.old is not None else ""
+        for seat in self._server.seats():
+            # tmux tells whole seconds.
+            fits = _base(seat.name) == spawned.name and seat.at >= int(run.at)
+            if fits and seat.ref != old:
+                return _of(seat, run)
+        return None
+
+    def body(self, spawned: Spawned, run: Run) -> Body | None:
+        """What a name is bound to whose client has no record; None: it has one."""
+        if spawned.client != clients.CODEX:
+            return None
+        return Body(
+            client="seat",
+            id=run.seat,
+            home=self._server.tmux.socket,
+            cwd=spawned.cwd,
+            options={"seat": spawned.name},
+        )
+
+    def end(self, run: Run) -> None:
+        """Close its seat, which hangs it up; its own process else."""
+        for seat in self._server.seats():
+            if seat.ref == run.seat:
+                self._server.kill(seat)
+                return
+        if run.pid and process.alive(run.pid, run.start):
+            os.kill(run.pid, signal.SIGTERM)
+
+    def _free(self, name: Name) -> str:
+        """The first name for a seat of name that no living one has."""
+        seats = {seat.name: seat for seat in self._server.seats()}
+        for number in range(1, 10):
+            wanted = name if number == 1 else f"{name}{_SUFFIX}{number}"
+            seat = seats.get(wanted)
+            if seat is not None and seat.pane.dead:
+                self._server.kill(seat)
+                seat = None
+            if seat is None:
+                return wanted
+        raise CannotCreate(
+            f"nine seats of {name} are open", hint=f"homi seat kill {name}"
+        )
+
+
+_SUFFIX = "-seat"
+
+
+def _base(seat: str) -> str:
+    """The name that a seat was opened for."""
+    base, mark, number = seat.rpartition(_SUFFIX)
+    return base if mark and number.isdecimal() else seat
+
+
+def _of(seat: Seat, run: Run) -> Run:
+    """The run that a seat is."""
+    return Run(
+        at=run.at,
+        seat=seat.ref,
+        pid=seat.pane.pid,
+        start=seat.pane.start,
+        called=run.called,
+    )

@@ -1,0 +1,109 @@
+"""How each name is started, and what became of it: spawns.json.
+
+Owns the fields of the file.  homi-mailbox(5) lists them.
+"""
+
+from collections.abc import Iterable
+
+import msgspec
+from msgspec.structs import replace
+
+from homi.address import Name, is_name
+from homi.store.lines import Finding
+from homi.store.state import StateFile
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One program that was started for a name."""
+
+    at: float  # wall seconds: when it was ordered
+    seat: str = ""  # the ref of its seat; empty: it is not open yet
+    pid: int = 0
+    start: str = ""  # of that process, in the system's own text
+    called: str = ""  # the name it was started with
+    ready: float = 0.0  # wall seconds: since when it can be written to; 0: not yet
+
+
+class Spawned(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How one name is started, and its starts so far."""
+
+    name: Name
+    client: str
+    cwd: str
+    argv: list[str] = []  # behind what homi itself gives
+    path: str = ""  # the PATH of who ordered it
+    on_mail: bool = False  # started when mail waits and nobody has the name
+    brief: bool = False  # of somebody who waits: it ends with that one
+    tree: str = ""  # the worktree that was made for it
+    by: list[str] = []  # who ordered it, then who ordered that one
+    at: str = ""  # RFC 3339: since when it is known
+    starts: list[float] = []  # wall seconds, of the last hour
+    failures: int = 0  # starts in a row that came to nothing
+    said: str = ""  # of the last of these: why
+    run: Run | None = None  # what runs now
+    old: Run | None = None  # what run takes the place of, once it is ready
+
+
+class State(msgspec.Struct, kw_only=True):
+    """The whole of spawns.json."""
+
+    spawns: dict[str, Spawned] = {}
+    retired: list[Run] = []  # to be ended when they have nothing to do any more
+
+    def __post_init__(self) -> None:
+        """ValueError for what is under no name."""
+        for name, spawned in self.spawns.items():
+            if name != spawned.name or not is_name(name):
+                raise ValueError("what is started is not under its name")
+
+
+class Spawns:
+    """What spawns.json holds.  Each change is on disk before its call returns."""
+
+    def __init__(self, file: StateFile[State]) -> None:
+        """Load the file; findings: what was unreadable."""
+        found, findings = file.load()
+        self.findings: list[Finding] = findings
+        self._file = file
+        self._state = found or State()
+
+    def get(self, name: str) -> Spawned | None:
+        """How that name is started; None: homi does not start it."""
+        return self._state.spawns.get(name)
+
+    def all(self) -> list[Spawned]:
+        """Every one, by name."""
+        return [self._state.spawns[name] for name in sorted(self._state.spawns)]
+
+    @property
+    def retired(self) -> list[Run]:
+        """The programs that are to be ended."""
+        return list(self._state.retired)
+
+    def put(self, spawned: Spawned, retire: Run | None = None) -> Spawned:
+        """Keep it, and what is to be ended with that; 74 leaves all as it was."""
+        spawns = {**self._state.spawns, spawned.name: spawned}
+        retired = self.retired + ([retire] if retire is not None else [])
+        self._save(spawns, retired)
+        return spawned
+
+    def forget(self, name: str, retire: Iterable[Run] = ()) -> None:
+        """Start that name no more; what is to be ended with that is kept."""
+        spawns = {k: v for k, v in self._state.spawns.items() if k != name}
+        self._save(spawns, self.retired + list(retire))
+
+    def ended(self, pid: int) -> None:
+        """That program is gone: it need not be ended any more."""
+        left = [run for run in self.retired if run.pid != pid]
+        if left != self._state.retired:
+            self._save(self._state.spawns, left)
+
+    def change(self, name: str, **fields: object) -> Spawned:
+        """Keep other values of some fields; KeyError where the name is not known."""
+        return self.put(replace(self._state.spawns[name], **fields))
+
+    def _save(self, spawns: dict[str, Spawned], retired: list[Run]) -> None:
+        """Let the file, then the memory, hold the change."""
+        state = State(spawns=spawns, retired=retired)
+        self._file.save(state)
+        self._state = state

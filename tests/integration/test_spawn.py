@@ -1,0 +1,113 @@
+"""Agents that a real daemon starts in real seats, as the program claude of the PATH."""
+
+import contextlib
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from homi.seats.server import Server
+from tests.integration.seatkit import needs_tmux
+from tests.standin import claude
+from tests.standin.place import Place, until
+
+pytestmark = needs_tmux
+
+
+@pytest.fixture
+def place() -> Iterator[Place]:
+    """A daemon, and a claude; every seat is closed before the place is."""
+    with Place() as made:
+        claude.install(made.bin)
+        made.start()
+        made.ok("claim", "svc")
+        try:
+            yield made
+        finally:
+            server = Server.of(made.state)
+            for seat in server.seats():
+                with contextlib.suppress(Exception):
+                    server.kill(seat)
+            until(lambda: server.seats() == [], "no seat is left")
+
+
+def state(place: Place, name: str) -> dict[str, object]:
+    """What is listed of one name."""
+    return dict(next(row for row in _rows(place, "spawn") if row["name"] == name))
+
+
+def _rows(place: Place, verb: str) -> list[dict[str, Any]]:
+    """A listing, an object a line."""
+    return [json.loads(line) for line in place.ok(verb, "--json").splitlines()]
+
+
+def test_mail_starts_an_agent_once_though_the_daemon_dies_meanwhile(
+    place: Place,
+) -> None:
+    """Its program outlives the daemon, is found again and has the mail."""
+    place.ok("spawn", "ada", "--on-mail")
+    message = place.send("ada", "come")
+    until(lambda: state(place, "ada").get("started"), "it is being started")
+    place.kill()
+    place.start()
+    place.reached("ada", message, "seen")
+    row = until(
+        lambda: (r := state(place, "ada"))["state"] == "ready" and r, "it is ready"
+    )
+    assert row["starts"] == 1
+    assert len(Server.of(place.state).seats()) == 1
+    # It takes what comes whatever its sender may do: of that process alone.
+    line = Path(f"/proc/{row['pid']}/cmdline").read_bytes()
+    assert b'{"crossSessionInbound":"accept"}' in line
+
+
+def test_mail_for_one_that_ends_at_once_waits_for_the_next_try(place: Place) -> None:
+    """Until when is shown in the queue."""
+    place.ok("spawn", "bob", "--on-mail", "--", "--exit", "3")
+    message = place.send("bob", "come")
+    until(lambda: state(place, "bob")["failures"] == 1, "it failed")
+    row = next(r for r in _rows(place, "queue") if r["id"] == message)
+    assert (row["reason"], bool(row["until"])) == ("no-owner", True)
+
+
+def test_a_consultation_prints_the_answer_and_leaves_nothing(place: Place) -> None:
+    out = place.ok("consult", "--from", "svc", "which?", "--", "--reply", "the ring")
+    assert out == "the ring\n"
+    server = Server.of(place.state)
+    until(lambda: server.seats() == [], "its seat is closed")
+    names = {row["name"] for row in _rows(place, "ls")}
+    assert not any(name.startswith("consult") for name in names)
+
+
+def test_an_agent_has_a_worktree_of_its_own_that_stays(place: Place) -> None:
+    repository = place.work / "app"
+    repository.mkdir()
+    git = ["git", "-C", str(repository), "-c", "user.name=a", "-c", "user.email=a@b.c"]
+    subprocess.run([*git, "init", "-q"], check=True)
+    subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "x"], check=True)
+    place.ok("spawn", "fix", "--worktree", "--cwd", str(repository))
+    tree = place.state / "trees" / "app" / "fix"
+    assert os.readlink(f"/proc/{state(place, 'fix')['pid']}/cwd") == str(tree)
+    (tree / "work").write_text("half done")
+    done = place.homi("unspawn", "--end", "fix")
+    assert str(tree) in done.stderr
+    assert (tree / "work").read_text() == "half done"
+    until(lambda: Server.of(place.state).seats() == [], "it ended")
+    place.ok("spawn", "fix", "--worktree", "--cwd", str(repository))
+    assert state(place, "fix")["tree"] == str(tree)
+
+
+def test_a_running_session_is_adopted_and_keeps_its_process(place: Place) -> None:
+    """A name that another session has is not given away."""
+    one, two = place.session("one"), place.session("two")
+    done = place.json("adopt", "mia", "--session", one.session_id)
+    assert (done["pid"], done["was"], done["fresh"]) == (one.pid, "one", True)
+    message = place.send("mia", "hello")
+    place.reached("mia", message, "offered")
+    taken = place.homi("adopt", "mia", "--session", two.session_id)
+    assert taken.returncode == 73
+    assert str(one.pid) in taken.stderr
