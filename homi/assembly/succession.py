@@ -79,7 +79,6 @@ class Succession:
             heir.hand_over(command(), os.environ)
         except OSError as error:
             heir.discard()
-            log.critical("%s cannot be run: %s", sys.executable, error.strerror)
             raise Unavailable(
                 f"{sys.executable} cannot be run: {error.strerror}", hint="homi start"
             ) from error

@@ -22,6 +22,7 @@ MODULES = {
     "stop": "service",
     "restart": "service",
     "run": "service",
+    "log": "log",
     "hook": "hook",
     "mcp": "mcp",
     "status": "status",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from homi import __version__, config, paths
+from homi import __version__, config, logfile, paths
 from homi.cli import options, output
 from homi.cli.fast import load
 from homi.connection import Connection
@@ -86,7 +86,7 @@ def start(home: str, /, *, as_json: bool) -> None:
     _show(log, seen)
     raise NotReached(
         f"the daemon (pid {child.pid}) does not answer after {START_LIMIT:.0f} s",
-        hint=f"it may still be reading its mailboxes; see {log}",
+        hint="it may still be reading its mailboxes; homi log shows it",
     )
 
 
@@ -218,7 +218,8 @@ def _held(root: Path) -> bool:
 
 def _log_file(root: Path) -> Path:
     """The daemon's log, made private."""
-    log = paths.make_private(root / "log") / "homi.log"
+    log = logfile.place(root)
+    paths.make_private(log.parent)
     flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     os.close(os.open(log, flags, 0o600))
     return log

@@ -80,6 +80,7 @@ OF_VERB = {
     "link": "homi-link.1",
     "bundle": "homi-bundle.1",
     "room": "homi-room.1",
+    "log": "homi-log.1",
     **dict.fromkeys(("pair", "unpair"), "homi-pair.1"),
     **dict.fromkeys(("start", "stop", "restart", "run"), "homid.8"),
     **dict.fromkeys(("claim", "release", "alias", "set"), "homi-claim.1"),
