@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from homi import paths
 from homi.address import show
+from homi.cli import headless as runs
 from homi.cli import options, output
 from homi.cli.options import Command
 from homi.connection import Connection
@@ -66,6 +67,7 @@ def how(command: Command) -> Command:
 @click.argument("argv", metavar="[-- ARGV...]", nargs=-1)
 @how
 @click.option("--on-mail", is_flag=True, help="When mail waits and nobody has NAME.")
+@click.option("--headless", is_flag=True, help="No terminal: a run for each letter.")
 @options.as_json
 @click.pass_obj
 def spawn(
@@ -75,6 +77,7 @@ def spawn(
     argv: tuple[str, ...],
     *,
     on_mail: bool,
+    headless: bool,
     as_json: bool,
     **how: Unpack[How],
 ) -> None:
@@ -84,11 +87,17 @@ def spawn(
       $ homi spawn reviewer --cwd ~/src/app
       $ homi spawn nightly --on-mail -- --model opus
       $ homi spawn fix-210 --worktree
+      $ homi spawn triage --headless --cli gemini
       $ homi spawn
     """
     root = paths.state_root(home)
     if name is None:
         _list(root, as_json=as_json)
+        return
+    if headless:
+        word, own = how["client"], how["worktree"]
+        done = runs.bind(root, name, argv, word, _folder(how["cwd"]), own=own)
+        runs.tell(done, as_json=as_json)
         return
     request = replace(asked(name, argv, how), on_mail=on_mail)
     with Connection(root) as daemon:

@@ -108,6 +108,15 @@ class Spawning:
         """Once more; a person's order forgets what failed before."""
         name = self._own(request.name)
         spawned = self._keeper.spawns.get(name)
+        if (
+            spawned is not None
+            and spawned.run
+            and clients.one_conversation(spawned.argv)
+        ):
+            raise CannotCreate(
+                f"{name} is started with one conversation, which only one may write",
+                hint=f"homi unspawn --end {name}, then spawn it anew",
+            )
         person = self._rights.caller.caller is CallerClass.PERSON
         failed = spawned is not None and spawned.failures >= rule.FAILURES_MAX
         if failed and not person:

@@ -14,6 +14,8 @@ HEADLESS = ("gemini", "opencode")  # no rules for their screens: they take no se
 CLIENTS = (CLAUDE, CODEX, *HEADLESS)
 INBOUND = json.dumps({"crossSessionInbound": "accept"}, separators=(",", ":"))
 _NAME = ("-n", "--name")
+# Two programs would write one conversation.
+_SAME = ("-r", "--resume", "-c", "--continue", "--session-id")
 # What would make it another conversation's second writer, or end it at once.
 _NEVER = ("-p", "--print", "--bg", "--no-session-persistence")
 
@@ -27,7 +29,7 @@ def check(client: str, argv: list[str]) -> None:
     if client in HEADLESS:
         raise Usage(
             f"{client} is not started in a seat: mail is not typed into it",
-            hint=f"homi command bind NAME --template {client}: a run for each letter",
+            hint="--headless: each letter is a run of its own",
         )
     if client == CLAUDE:
         for word in argv:
@@ -48,3 +50,8 @@ def command(client: str, called: Name, argv: list[str]) -> list[str]:
     given = any(word.partition("=")[0] == "--settings" for word in argv)
     inbound = [] if given else ["--settings", INBOUND]
     return [client, "-n", called, *inbound, *argv]
+
+
+def one_conversation(argv: list[str]) -> bool:
+    """Whether it goes on with the same conversation however often it is started."""
+    return any(word.partition("=")[0] in _SAME for word in argv)

@@ -1,0 +1,55 @@
+"""`spawn --headless`: a name whose letters are runs of an agent without a terminal.
+
+Owns which of the clients have such a form; homi-command(1) is how it works.
+"""
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from homi.address import parse_claimable, show
+from homi.cli import output
+from homi.commanded import CommandDone
+from homi.commands import ready
+from homi.connection import Connection
+from homi.errors import Usage
+from homi.orders.commands import CommandBind
+from homi.spawn import clients, tree
+
+
+def bind(
+    root: Path, name: str, argv: tuple[str, ...], client: str, cwd: str, *, own: bool
+) -> CommandDone:
+    """Bind name to the template of that client; own: in a worktree of its own."""
+    if client not in clients.CLIENTS:
+        raise Usage(
+            f"no client {show(client)} is known",
+            hint=f"one of {', '.join(clients.CLIENTS)}",
+        )
+    if client not in ready.names():
+        raise Usage(
+            f"{client} is not started without a terminal here",
+            hint=f"homi spawn {name} --cli {client}",
+        )
+    label, template = ready.load(client)
+    where = tree.make(root, parse_claimable(name), cwd) if own else cwd
+    request = CommandBind(
+        i=1,
+        name=name,
+        label=label,
+        template=msgspec.to_builtins(template),
+        cwd=where,
+        args=list(argv),
+        path=os.environ.get("PATH", ""),
+    )
+    with Connection(root) as daemon:
+        return daemon.call(request, CommandDone)
+
+
+def tell(done: CommandDone, *, as_json: bool) -> None:
+    """Say what the name is bound to."""
+    if as_json:
+        output.json_line(done)
+    else:
+        output.line(f"{done.name} is bound to {done.label}: each letter is one run")

@@ -1,0 +1,97 @@
+"""The real client as homi starts it: at once, when mail waits, in another's place."""
+
+import json
+import shlex
+from typing import Any
+
+import pytest
+
+from homi.seats.server import Server
+from tests.clients.conftest import Post
+from tests.clients.harness import Claude
+from tests.standin.place import until
+
+pytestmark = [pytest.mark.clients, pytest.mark.timeout(240)]
+
+
+def spawn(claude: Claude, post: Post, *words: str) -> dict[str, Any]:
+    """homi spawn, with a claude in PATH that runs on the private machine."""
+    folder = claude.state / "inside"
+    folder.mkdir(exist_ok=True)
+    program = folder / "claude"
+    run = shlex.join(claude.enter([str(claude.bin / "claude")]))
+    program.write_text(f'#!/bin/sh\nexec {run} "$@"\n')
+    program.chmod(0o755)
+    path = f"{folder}:{post.env()['PATH']}"
+    done = post.homi("spawn", *words, "--json", PATH=path)
+    assert done.returncode == 0, done.stderr
+    return dict(json.loads(done.stdout))
+
+
+def known(claude: Claude, name: str, pid: int) -> None:
+    """Let the harness know a session that homi started."""
+    record = claude.record(lambda one: one.get("pid") == pid)
+    assert record["name"] == name
+    claude.ids[name], claude.pids[name] = record["sessionId"], pid
+
+
+def listed(post: Post, name: str) -> dict[str, Any]:
+    """What is listed of a name."""
+    rows = post.ok("spawn", "--json").splitlines()
+    return dict(next(r for r in map(json.loads, rows) if r["name"] == name))
+
+
+def test_a_session_is_spawned_replaced_and_ended(claude: Claude, post: Post) -> None:
+    """It is called so from the start, takes mail of any mode, and its successor has
+    the name once it is gone."""
+    first = spawn(claude, post, "ada")
+    known(claude, "ada", first["pid"])
+    message = post.send("ada", "the build is red")
+    claude.given("ada", "the build is red")
+    post.reached("ada", message, "seen", 30)
+    claude.status("ada", "idle")
+
+    second = json.loads(post.ok("respawn", "ada", "--json"))
+    assert second["pid"] != first["pid"]
+    until(lambda: not any(r.get("pid") == first["pid"] for r in claude.records()), "")
+    until(
+        lambda: any(
+            (r.get("pid"), r.get("name")) == (second["pid"], "ada")
+            for r in claude.records()
+        ),
+        "the successor is called ada",
+        30,
+    )
+    known(claude, "ada", second["pid"])
+    message = post.send("ada", "and green again")
+    claude.given("ada", "and green again")
+    post.reached("ada", message, "seen", 30)
+
+    post.ok("unspawn", "--end", "ada")
+    until(lambda: Server.of(post.state).seats() == [], "no seat is left", 30)
+    del claude.pids["ada"]
+
+
+def test_mail_starts_a_session_that_reads_it_and_one_is_adopted(
+    claude: Claude, post: Post
+) -> None:
+    """Nobody touched a key."""
+    assert spawn(claude, post, "bob", "--on-mail")["state"] == "waiting"
+    message = post.send("bob", "wake up")
+    row = until(lambda: (r := listed(post, "bob"))["state"] == "ready" and r, "", 60)
+    known(claude, "bob", row["pid"])
+    claude.given("bob", "wake up")
+    post.reached("bob", message, "seen", 30)
+
+    claude.start("other")
+    done = post.json("adopt", "mia", "--session", claude.ids["other"])
+    assert (done["pid"], done["was"]) == (claude.pids["other"], "other")
+    assert claude.session("other")["name"] == "mia"
+    message = post.send("mia", "hello mia")
+    claude.given("other", "hello mia")
+    post.reached("mia", message, "seen", 30)
+
+    out = post.ok("unspawn", "--end", "bob")
+    assert str(row["pid"]) in out
+    until(lambda: Server.of(post.state).seats() == [], "no seat is left", 30)
+    del claude.pids["bob"]
