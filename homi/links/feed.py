@@ -166,8 +166,11 @@ class Feed:
             self._nots = {each.n: each for each in refused}
             self._settle()
             return
+        under_way = len(self._flights)
         self._wake()
-        if not self._settling:
+        if len(self._flights) == under_way:
+            self._settle()
+        elif not self._settling:
             # Behind what is written now: the other end has work while the ledger is.
             self._settling = True
             self._loop.call_soon(self._settle)
@@ -321,12 +324,12 @@ def _told(refusal: Refusal) -> str:
 
 def _flags(envelope: Envelope, found: Next) -> list[str]:
     """What is true of it as a mail frame."""
-    flags = {
-        "verified": envelope.via.verified,
-        "first": found.first,
-        "again": found.again,
-    }
-    return [name for name, is_set in flags.items() if is_set]
+    flags = ["verified"] if envelope.via.verified else []
+    if found.first:
+        flags.append("first")
+    if found.again:
+        flags.append("again")
+    return flags
 
 
 def _ignore(_kept: bool) -> None:

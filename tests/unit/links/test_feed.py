@@ -163,28 +163,43 @@ def test_what_waits_leaves_in_order_and_ends_with_its_ack() -> None:
     story(scenario)
 
 
-def test_more_leaves_before_what_was_acked_is_recorded() -> None:
-    """The other end has work meanwhile; what was acked is recorded all the same where
-    the connection ends first, and at once where a lane must wait."""
+@pytest.mark.parametrize("end", ["turn", "refused", "stop"])
+def test_more_leaves_before_what_was_acked_is_recorded(end: str) -> None:
+    """The other end has work meanwhile; it is recorded with the next turn, and at once
+    where a lane must wait or the connection ends."""
 
     async def scenario(laptop: Laptop) -> None:
         for n in range(WINDOW + 2):
             await laptop.put(f"m{n}")
         laptop.feed.route([MINI])
         assert len(laptop.sent()) == WINDOW
-        exchange = laptop.pair.laptop.exchange
-        exchange.line(b'{"f":"ack","after":0,"upto":1}')
+        laptop.pair.laptop.exchange.line(b'{"f":"ack","after":0,"upto":1}')
         laptop.feed.acked(1, [])
         assert laptop.sent() == [f"m{WINDOW}"]
+        await settle()
         assert laptop.left() == WINDOW + 2
-        laptop.feed.acked(2, [refused(FULL, 2)])
+        if end == "turn":
+            laptop.pair.loop.turn()
+        elif end == "refused":
+            laptop.feed.acked(2, [refused(FULL, 2)])
+        else:
+            laptop.feed.stop()
         await settle()
-        assert laptop.rungs() == [Rung.RELAYED, Rung.DEFERRED]
-        laptop.feed.acked(3, [])
-        laptop.feed.stop()
+        assert laptop.rungs() == [Rung.RELAYED, Rung.DEFERRED][: 1 + (end == "refused")]
+        assert laptop.left() == WINDOW + 1
+
+    story(scenario)
+
+
+def test_what_was_acked_is_recorded_at_once_where_nothing_waits() -> None:
+    """A lone message has no turn of the loop to lose."""
+
+    async def scenario(laptop: Laptop) -> None:
+        await laptop.put("lone")
+        laptop.feed.route([MINI])
+        laptop.feed.acked(1, [])
         await settle()
-        assert laptop.rungs()[2:] == [Rung.RELAYED]
-        assert laptop.left() == WINDOW
+        assert laptop.rungs() == [Rung.RELAYED]
 
     story(scenario)
 
