@@ -69,8 +69,13 @@ def below_codex(pid: int) -> bool:
 
 
 def session_above(pid: int, sessions: Sessions) -> Session | None:
-    """The live session that is the process or the nearest of its ancestors."""
-    for each in process.ancestors(pid):
+    """The live session that is the process or the nearest of its ancestors; below the
+    run of a command the name that it is for, whatever client that command is."""
+    above = process.ancestors(pid)
+    for each in above:
+        if (body := sessions.worked_for(each)) is not None:
+            return body
+    for each in above:
         session = sessions.by_pid(each)
         # A pid alone proves nothing: the session may have ended a moment ago.
         if session is not None and process.alive(each, session.start):

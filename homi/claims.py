@@ -58,6 +58,11 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return body if self.bound is None else [*body, self.bound]
 
     @property
+    def run(self) -> bool:
+        """Whether each of its letters is one run of a command."""
+        return self.body is not None and self.body.client == "command"
+
+    @property
     def built_in(self) -> bool:
         """owner or postmaster: a mailbox and a socket, never a record or an owner."""
         return self.name in BUILT_IN

@@ -36,14 +36,17 @@ def connect(
 
 
 def settings(names: Names, policy: Policy) -> Callable[[Name], Settings]:
-    """What was chosen for a name, with the policy's quiet hours where it has none."""
-    if not policy.quiet:
-        return names.settings
-    quiet = parse_window(policy.quiet)
+    """What was chosen for a name, with the policy's quiet hours where it has none; what
+    is given to a command is not listed in digests unless that was chosen."""
+    quiet = parse_window(policy.quiet) if policy.quiet else None
 
     def chosen(name: Name) -> Settings:
-        own = names.settings(name)
-        chose = own.awake or own.quiet is not None
-        return own if chose else replace(own, quiet=quiet)
+        own, claim = names.settings(name), names.get(name)
+        if quiet is not None and not own.awake and own.quiet is None:
+            own = replace(own, quiet=quiet)
+        if claim is not None and claim.run:
+            # Few commands can read the letters that a digest only lists.
+            own = own if "digest" in claim.settings else replace(own, digest=None)
+        return own
 
     return chosen

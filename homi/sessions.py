@@ -85,6 +85,8 @@ class Sessions:
         self._domain = process.pid_domain()
         self._addresses: dict[Name, dict[int, None]] = {}
         self._bodies: dict[str, Session] = {}  # by start: those without a record
+        # Processes that work for one of those: pid to their start and that one's.
+        self.workers: dict[int, tuple[str, str]] = {}
         self._subscribers: list[Subscriber] = []
         self._events: deque[tuple[Session | None, Session | None]] = deque()
         self._telling = False
@@ -105,6 +107,11 @@ class Sessions:
             return self._bodies.get(ref.start)
         found = self.live.get(ref.pid)
         return found if found is not None and found.start == ref.start else None
+
+    def worked_for(self, pid: int) -> Session | None:
+        """The session without a record that this very process works for."""
+        start, body = self.workers.get(pid, ("", ""))
+        return self._bodies.get(body) if body and process.alive(pid, start) else None
 
     def by_address(self, name: Name) -> list[Session]:
         """The live sessions of that folded name, the one that had it first first."""

@@ -100,14 +100,16 @@ def change(
     return changed
 
 
-def show_all(raw: Mapping[str, object], legs: Iterable[str], quiet: str) -> list[Shown]:
+def show_all(
+    raw: Mapping[str, object], legs: Iterable[str], quiet: str, *, run: bool = False
+) -> list[Shown]:
     """Every setting with its value, and whether the name has one of its own; quiet is
-    the policy's, for all names without."""
+    the policy's, for all names without; run: its letters go to a command."""
     defaults = {
         "legs": ",".join(legs),
         "pace": f"{PACE_RATE:g}/{PACE_BURST}",
         "quiet": quiet or OFF,
-        "digest": str(DIGEST_FROM),
+        "digest": OFF if run else str(DIGEST_FROM),
     }
     return [
         Shown(key, str(raw[key]), own=True)

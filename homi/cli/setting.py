@@ -63,4 +63,7 @@ def _from_files(root: Path, name: str) -> Chosen:
     raw = claim.get("settings")
     kept = raw if isinstance(raw, dict) else {}
     quiet = config.load(paths.config_file()).policy.quiet
-    return Chosen(place, [SettingRow(*one) for one in show_all(kept, LEGS, quiet)])
+    body = claim.get("body")
+    run = isinstance(body, dict) and body.get("client") == "command"
+    shown = show_all(kept, LEGS, quiet, run=run)
+    return Chosen(place, [SettingRow(*one) for one in shown])

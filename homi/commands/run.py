@@ -91,7 +91,8 @@ class Run:
         except OSError:
             return False
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Shared: two who look at once must not take each other for it.
+            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except OSError as error:
             return error.errno in (errno.EAGAIN, errno.EACCES)
         finally:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 from homi.commands import run as files
 from homi.commands.known import Known
 from homi.commands.record import held
-from homi.commands.run import Plan, Run
+from homi.commands.run import Plan, Run, Started
 from homi.commands.start import begin, end_orphan, environment
 from homi.commands.verdict import Done, Verdict, brief, judge
 from homi.envelope import MessageId
@@ -58,6 +58,7 @@ class Runs:
         self._untold: set[Key] = set()  # what became of them is being found out
         self._pids = PidWatch(self._gone)
         self._watched: dict[int, Run] = {}  # by supervisor
+        self._leaders: dict[str, Started] = {}  # by body
         self._tasks: set[asyncio.Task[None]] = set()
         self._hook = fault.from_environment(os.environ)
         self._next = 1
@@ -101,10 +102,9 @@ class Runs:
         """Whether a run has that letter, or had it and nobody was told yet."""
         return (body, message) in self._untold
 
-    def leaders(self) -> set[int]:
-        """The processes that run as commands now."""
-        found = (run.started for run in self._going.values() if run is not None)
-        return {started.pid for started in found if started is not None}
+    def leaders(self) -> dict[int, tuple[str, str]]:
+        """The processes that are commands now: since when, for which binding."""
+        return {begun.pid: (begun.start, body) for body, begun in self._leaders.items()}
 
     def resume(self, body: str) -> None:
         """Begin again after failures."""
@@ -204,6 +204,7 @@ class Runs:
             self._spawn(self._over(run))
             return
         self._watched[started.supervisor] = run
+        self._leaders[run.plan.body] = started
 
     def _gone(self, pid: int) -> None:
         """A supervisor ended."""
@@ -243,6 +244,7 @@ class Runs:
         body = run.plan.body
         if self._going.get(body) in (None, run):
             self._going.pop(body, None)
+            self._leaders.pop(body, None)
         if fate.held and body not in self._held:
             self._held.add(body)
             log.warning("%s status=held (three failures in a row)", run.plan.name)

@@ -53,7 +53,7 @@ def begin(run: Run, env: Mapping[str, str]) -> str:
         os.path.join(run.folder, LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
     )
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(lock, fcntl.LOCK_EX)  # whoever only looks is soon gone
         argv = [sys.executable, "-I", str(SUPERVISOR), run.folder, str(lock)]
         started = subprocess.Popen(
             argv,
@@ -80,10 +80,19 @@ def end_orphan(run: Run) -> None:
     """End the group of a command whose supervisor is gone: nobody would read what it
     says, and the next run would come beside it."""
     begun = run.started
-    if begun is None or not begun.start or not process.alive(begun.pid, begun.start):
+    if begun is None or not begun.start:
         return
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(begun.pid, signal.SIGKILL)
+    with contextlib.suppress(OSError):
+        # Opened before the look, so that it is nobody else's.
+        fd = process.open_pidfd(begun.pid)
+        try:
+            if process.alive(begun.pid, begun.start):
+                os.killpg(begun.pid, signal.SIGKILL)
+                if fd is not None:
+                    select.select([fd], [], [], PATIENCE)
+        finally:
+            if fd is not None:
+                os.close(fd)
 
 
 def _word(started: "subprocess.Popen[bytes]") -> str:

@@ -51,6 +51,7 @@ class Unbegun(msgspec.Struct, frozen=True, tag=True):
     """It never began."""
 
     why: str
+    tried: bool = True  # else whoever was to begin it had not come to that
 
 
 Verdict = Done | Busy | Failed | Broken | Unbegun
@@ -61,7 +62,7 @@ def judge(run: Run) -> Verdict:
     end, template = run.end, run.plan.template
     if end is None:
         if run.started is None:
-            return Unbegun("it was not begun")
+            return Unbegun("it was not begun", tried=False)
         return Broken("its supervisor was killed")
     if end.failed:
         return Unbegun(end.failed)
@@ -76,7 +77,9 @@ def judge(run: Run) -> Verdict:
 
 def crashed(verdict: Verdict) -> bool:
     """Whether it counts among those that hold a name."""
-    return isinstance(verdict, Failed | Broken | Unbegun)
+    if isinstance(verdict, Unbegun):
+        return verdict.tried
+    return isinstance(verdict, Failed | Broken)
 
 
 def shown(run: Run) -> str:

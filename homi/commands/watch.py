@@ -45,6 +45,10 @@ class CommandWatch:
 
     def sweep(self) -> None:
         """Look at every bound name again."""
+        self._sessions.workers = {
+            pid: (start, f"{CLIENT}:{body}")
+            for pid, (start, body) in self._runs.leaders().items()
+        }
         for claim in self._names.all():
             if claim.name in self._standing or _bound(claim):
                 self._judge(claim.name, claim)
@@ -138,7 +142,9 @@ class CommandWatch:
     def _ours(self, session: Session) -> bool:
         """Whether the session is a run of a command."""
         leaders = self._runs.leaders()
-        return bool(leaders) and not leaders.isdisjoint(process.ancestors(session.pid))
+        return bool(leaders) and not leaders.keys().isdisjoint(
+            process.ancestors(session.pid)
+        )
 
 
 def _bound(claim: Claim) -> bool:

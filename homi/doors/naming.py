@@ -110,7 +110,8 @@ class Naming:
         else:
             claim = office.names.require(self._rights.mailbox(request.name))
         quiet = office.config.policy.quiet
-        rows = [SettingRow(*one) for one in show_all(claim.settings, LEGS, quiet)]
+        shown = show_all(claim.settings, LEGS, quiet, run=claim.run)
+        rows = [SettingRow(*one) for one in shown]
         reply(request.i, Chosen(claim.name, rows))
 
     def _own_front(self, name: Name) -> None:
