@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 ROOT = Path(__file__).resolve().parents[2]
+BEFORE = dict(os.environ)  # any test that is the first may have changed it for itself
 # Read by homi whenever it wants to know; all others may matter to the interpreter at
 # its start, or to whoever looks at a process from outside.
 READ_LATE = {
@@ -49,7 +50,7 @@ class Warm:
 
     def __init__(self) -> None:
         """Listening when this returns."""
-        kept = {k: v for k, v in os.environ.items() if not k.startswith(AGENT)}
+        kept = {k: v for k, v in BEFORE.items() if not k.startswith(AGENT)}
         self.early = _early(kept)
         self._door = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         ours, theirs = self._door
