@@ -31,6 +31,7 @@ from homi.orders.seats import SeatSpawn as SeatSpawn
 from homi.orders.service import Restart as Restart
 from homi.orders.spawn import Adopt as Adopt
 from homi.orders.spawn import Respawn as Respawn
+from homi.orders.spawn import Retitle as Retitle
 from homi.orders.spawn import Spawn as Spawn
 from homi.orders.spawn import Unspawn as Unspawn
 from homi.request import EVERYONE as EVERYONE

@@ -38,7 +38,7 @@ class Adopted(msgspec.Struct, frozen=True, omit_defaults=True):
     """A session that has a name now."""
 
     name: str
-    pid: int
+    pid: int  # 0: nobody has it open
     session: str  # its id
     was: str = ""  # what it was called
     fresh: bool = False  # the name was claimed with it

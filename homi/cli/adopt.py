@@ -1,4 +1,4 @@
-"""`adopt`: a session that runs gets a name.  homi-spawn(1).
+"""`adopt` and `retitle`: a session that there is gets a name.  homi-spawn(1).
 
 Owns which process a pane has; the daemon knows the sessions.
 """
@@ -12,7 +12,7 @@ from homi.address import show
 from homi.cli import options, output
 from homi.connection import Connection
 from homi.errors import NoInput, Usage
-from homi.orders.spawn import Adopt
+from homi.orders.spawn import Adopt, Retitle
 from homi.seats.server import Server
 from homi.seats.tmux import Tmux
 from homi.spawned import Adopted
@@ -44,6 +44,26 @@ def adopt(home: str, /, name: str, session: str, pane: str, *, as_json: bool) ->
         return
     was = f", was {visible(done.was)}" if done.was else ""
     output.line(f"{done.name} is session {done.pid} now{was}")
+
+
+@click.command()
+@click.argument("session", metavar="ID")
+@click.argument("name")
+@options.as_json
+@click.pass_obj
+def retitle(home: str, /, session: str, name: str, *, as_json: bool) -> None:
+    """Let the dormant session ID go by NAME when it is resumed.
+
+    \b
+      $ homi retitle 0b6f1d5e-2b8e-4c5e-9a53-6d2f6f0c9a11 reviewer
+    """
+    with Connection(paths.state_root(home)) as daemon:
+        done = daemon.call(Retitle(i=1, name=name, session=session), Adopted)
+    if as_json:
+        output.json_line(done)
+        return
+    was = f", was {visible(done.was)}" if done.was else ""
+    output.line(f"{done.session} is called {done.name} when it is resumed{was}")
 
 
 def _process(server: Server, pane: str) -> int:

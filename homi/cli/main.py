@@ -43,6 +43,7 @@ MODULES = {
     "fan": "spawn",
     "consult": "consult",
     "adopt": "adopt",
+    "retitle": "adopt",
     "pair": "pair",
     "unpair": "pair",
     "setup": "setup",

@@ -1,4 +1,4 @@
-"""The verb adopt: a session that runs already gets a name.
+"""The verbs adopt and retitle: a session that there is already gets a name.
 
 Owns which session is meant, and who may; that it is called so is confirmed by its own
 record.  homi-spawn(1).
@@ -6,21 +6,24 @@ record.  homi-spawn(1).
 
 from homi.address import Name, parse_claimable, show
 from homi.clock import Clock
-from homi.doors.answers import Doer, Reply
+from homi.doors.answers import Answer, Doer, Reply
 from homi.doors.office import Office
 from homi.doors.rights import Rights
 from homi.errors import (
     CannotCreate,
+    HomiError,
     NoInput,
     NotAllowed,
     NotReached,
     Unavailable,
     Usage,
 )
-from homi.orders.spawn import Adopt
+from homi.orders.spawn import Adopt, Retitle
 from homi.peers import process
 from homi.request import CallerClass, Request
 from homi.sessions import Session
+from homi.spawn import titles
+from homi.spawn.beside import in_a_thread
 from homi.spawned import Adopted
 
 
@@ -36,7 +39,7 @@ class Adopting:
 
     def doers(self) -> dict[type[Request], Doer]:
         """The verb done here."""
-        return {Adopt: self._adopt}
+        return {Adopt: self._adopt, Retitle: self._retitle}
 
     def abandon(self) -> None:
         """Nobody waits for an answer any more."""
@@ -58,6 +61,32 @@ class Adopting:
         if renaming is None:
             raise Unavailable("the daemon is starting")
         renaming.change(session, name, told)
+
+    def _retitle(self, request: Retitle, reply: Reply) -> None:
+        """Claim the name, and write it where the client looks when it goes on."""
+        name, session = parse_claimable(request.name), request.session
+        for live in self._office.sessions.live.values():
+            if live.session_id == session:
+                raise CannotCreate(
+                    f"session {session} is open, pid {live.pid}",
+                    hint=f"homi adopt {name} --session {session}",
+                )
+        folders = self._office.config.registry_folders()
+
+        def work() -> str:
+            return titles.retitle(titles.find(folders, session), session, name)
+
+        def told(was: str | HomiError) -> None:
+            if isinstance(was, str):
+                fresh = self._claim(name)
+                done: Answer = Adopted(name, 0, session, was, fresh)
+            else:
+                done = was
+            if not self._gone:
+                reply(request.i, done)
+
+        self._no_alias(name)
+        in_a_thread(work, told)
 
     def _confirmed(
         self, name: Name, before: Session, now: Session | None, *, fresh: bool
@@ -125,13 +154,17 @@ class Adopting:
         names = self._office.names
         if names.get(name) is not None:
             return False
-        if (alias := names.aliases.get(name)) is not None:
+        self._no_alias(name)
+        names.claim(name, None, self._clock.wall())
+        return True
+
+    def _no_alias(self, name: Name) -> None:
+        """73 for the name of an alias."""
+        if (alias := self._office.names.aliases.get(name)) is not None:
             raise CannotCreate(
                 f"{name} is an alias of {alias.to}",
                 hint=f"homi alias rm {name} first",
             )
-        names.claim(name, None, self._clock.wall())
-        return True
 
 
 def _outermost(found: list[Session]) -> list[Session]:

@@ -5,7 +5,7 @@ Owns the fields; homi.requests lists them with all others.  homi-protocol(7).
 
 import msgspec
 
-from homi.request import Request
+from homi.request import CallerClass, Request
 
 
 class Spawn(Request, frozen=True, tag="spawn"):
@@ -42,3 +42,12 @@ class Adopt(Request, frozen=True, tag="adopt"):
     name: str
     session: str = ""  # its id
     pid: int = 0  # or a process that it is, or that started it
+
+
+class Retitle(Request, frozen=True, tag="retitle"):
+    """Let a conversation that nobody has open go by name, which is claimed."""
+
+    # It writes a file of another program's.
+    callers = frozenset({CallerClass.PERSON, CallerClass.SERVICE})
+    name: str
+    session: str  # its id

@@ -60,7 +60,7 @@ APART = {
     "command resume",
     "codex peer",
     "codex unpeer",
-    *("spawn", "respawn", "unspawn", "fan", "adopt"),
+    *("spawn", "respawn", "unspawn", "fan", "adopt", "retitle"),
 }
 
 SAME = ("ada", "ADA", "ada@self", "ada@here", "Ada@HERE")

@@ -29,5 +29,12 @@ def test_script(path: Path) -> None:
 
 def test_every_verb_has_a_script() -> None:
     """A verb without one is a verb nobody has run."""
-    beside = {"respawn", "unspawn", "fan", "adopt", "consult"}  # in that of spawn
+    beside = {
+        "respawn",
+        "unspawn",
+        "fan",
+        "adopt",
+        "retitle",
+        "consult",
+    }  # in that of spawn
     assert {path.stem for path in SCRIPTS} | beside >= set(MODULES)

@@ -91,6 +91,22 @@ def test_mail_starts_a_session_that_reads_it_and_one_is_adopted(
     claude.given("other", "hello mia")
     post.reached("mia", message, "seen", 30)
 
+    claude.say("other", "remember this")
+    claude.end("other")
+    session = claude.ids["other"]
+    assert post.json("retitle", session, "zoe")["was"] == "mia"
+    env = [f"{key}={value}" for key, value in claude.env().items()]
+    resume = ["env", "-i", *env, str(claude.bin / "claude"), "--resume", session]
+    where = ("-x", "160", "-y", "50", "-c", str(claude.work))
+    claude.tmux("new-session", "-d", "-s", "again", *where, shlex.join(resume))
+    record = claude.record(
+        lambda one: (one.get("sessionId"), one.get("name")) == (session, "zoe")
+    )
+    claude.pids["other"] = record["pid"]
+    message = post.send("zoe", "hello zoe")
+    claude.given("other", "hello zoe")
+    post.reached("zoe", message, "seen", 30)
+
     out = post.ok("unspawn", "--end", "bob")
     assert str(row["pid"]) in out
     until(lambda: Server.of(post.state).seats() == [], "no seat is left", 30)

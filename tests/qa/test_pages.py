@@ -75,7 +75,8 @@ OF_VERB = {
     "codex": "homi-codex.1",
     "command": "homi-command.1",
     **dict.fromkeys(
-        ("spawn", "respawn", "unspawn", "fan", "consult", "adopt"), "homi-spawn.1"
+        ("spawn", "respawn", "unspawn", "fan", "consult", "adopt", "retitle"),
+        "homi-spawn.1",
     ),
     "link": "homi-link.1",
     "bundle": "homi-bundle.1",
@@ -415,7 +416,7 @@ def test_each_field_of_what_is_started_is_described() -> None:
     for title, kind in (
         ("The fields of spawn, respawn and fan", SpawnRow),
         ("The fields of unspawn", Unspawned),
-        ("The fields of adopt", Adopted),
+        ("The fields of adopt and retitle", Adopted),
     ):
         assert items(section(text, title), "Va") == set(kind.__struct_fields__)
 
