@@ -44,6 +44,7 @@ CHANGING = (
 # a device: their own tests have them.
 APART = {
     "claim",
+    "log",
     "release",
     "queue drop",
     "queue bounce",
