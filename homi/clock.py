@@ -6,8 +6,10 @@ Owns every reading of a clock; whoever decides takes `now` as an argument.
 import re
 import time
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Protocol
 
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _AGE = re.compile(r"(\d{1,9})([smhdw])", re.ASCII)
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "m"), (1, "s"))
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
@@ -75,6 +77,23 @@ def moment(text: str, now: float) -> float:
         return max(0.0, parse_rfc3339(text))
     except OverflowError:
         raise ValueError("out of range") from None
+
+
+def span(text: str) -> float:
+    """Seconds of a time as a person writes it (90s, 15m, 3h, 2d, 1w); ValueError if
+    it is none."""
+    found = _AGE.fullmatch(text)
+    if found is None:
+        raise ValueError("no number with a unit")
+    return float(int(found[1]) * _SECONDS[found[2]])
+
+
+def boot_id() -> str:
+    """This boot's own name; empty where the system has none."""
+    try:
+        return _BOOT_ID.read_text("ascii").strip()
+    except OSError:
+        return ""
 
 
 def age(seconds: float) -> str:

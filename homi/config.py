@@ -51,6 +51,7 @@ TURNS = 12  # of one chain of causes, one behind the other
 BRANCHED = 100  # of one chain, all its branches together
 PAIR_TURNS = 200  # of two addresses, a day
 WAKES = 120  # turns of one session by one sender, an hour
+DAY_WAKES = 24  # of one name, by what sessions made themselves: one an hour
 SWEEP = 60.0  # s: re-reads what a lost notice would have told
 STOP_DRAIN = 1.5  # s each part of a stop may take to finish what is in flight
 KEEPALIVE_MIN, KEEPALIVE_MAX = 0.1, 3_600.0  # s
@@ -70,6 +71,7 @@ BOUNDS: tuple[tuple[str, int | float, str], ...] = (
     ("branched", BRANCHED, "turns a chain, branches together"),
     ("pair_turns", PAIR_TURNS, "turns a pair and day"),
     ("wakes", WAKES, "turns a sender, name and hour"),
+    ("day_wakes", DAY_WAKES, "wakes of sessions, a name and day"),
     ("text_chars", MAX_TEXT_CHARS, "characters a message"),
     ("text_bytes", MAX_TEXT_BYTES, "bytes a message"),
     ("line_bytes", LINE_MAX, "bytes a request"),

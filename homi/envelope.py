@@ -125,6 +125,8 @@ class Kind(StrEnum):
 
 
 AGENT_KINDS = frozenset({Kind.MAIL, Kind.ASK, Kind.REPLY})
+# Whoever had a wake sent reads what comes of it.
+ANSWERED_KINDS = AGENT_KINDS | {Kind.WAKE}
 
 
 class Msg(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):

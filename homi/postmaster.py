@@ -81,7 +81,7 @@ class Postmaster:
         self.outward = Outward(self.accept, self.refuse, self.tell)
         ways = (store, self._facts, clock, self._space, self._hint, self.outward)
         self.reroute = Rerouting(*ways).reroute
-        self._warn = back.warn
+        self.warn = back.warn
 
     def subscribe(self, hint: Callable[[Name, Item], None]) -> None:
         """Call hint with each newly stored envelope; losing a call costs time only."""
@@ -250,7 +250,7 @@ class Postmaster:
         sub.done(replace(result, reason=reason))
         words = None if self.guard is None else self.guard.words(mail.id, mail.to)
         if words is not None:
-            self._warn(*words)
+            self.warn(*words)
         self._arrived(mail)
 
     def _committed(self, sub: Submission, full: HomiError | None, mail: Mail) -> None:

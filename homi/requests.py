@@ -34,6 +34,9 @@ from homi.orders.spawn import Respawn as Respawn
 from homi.orders.spawn import Retitle as Retitle
 from homi.orders.spawn import Spawn as Spawn
 from homi.orders.spawn import Unspawn as Unspawn
+from homi.orders.wakes import WakeAdd as WakeAdd
+from homi.orders.wakes import WakeOrder as WakeOrder
+from homi.orders.wakes import Wakes as Wakes
 from homi.request import EVERYONE as EVERYONE
 from homi.request import CallerClass as CallerClass
 from homi.request import Request as Request

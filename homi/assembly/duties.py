@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Iterable
 from typing import Protocol
 
-from homi.assembly import answers, rooms, secrets, spawn
+from homi.assembly import answers, rooms, secrets, spawn, wakes
 from homi.courier.courier import Courier
 from homi.doors.office import Office
 from homi.reach import Reach
@@ -63,6 +63,7 @@ def connect(office: Office, courier: Courier, reach: Reach) -> Duties:
             rooms.connect(office, courier, reach),
             secrets.connect(office),
             spawn.connect(office, reach),
+            wakes.connect(office, reach),
         ]
     )
     made.findings += reach.findings

@@ -30,6 +30,7 @@ MODULES = {
     "release": "claim",
     "alias": "alias",
     "room": "room",
+    "wake": "wake",
     "set": "setting",
     "ls": "ls",
     "whois": "whois",

@@ -10,7 +10,7 @@ from homi.address import OWNER, Name, parse_address
 from homi.doors.answers import ENDED, Answer, Doer, Reply
 from homi.doors.office import Office
 from homi.doors.rights import Rights
-from homi.envelope import AGENT_KINDS, Kind, MessageId, Msg
+from homi.envelope import ANSWERED_KINDS, Kind, MessageId, Msg
 from homi.errors import BadMessage, HomiError, NotReached, TimedOut, Usage
 from homi.gate import answerer
 from homi.ids import is_id
@@ -197,7 +197,7 @@ class _Kept:
 
 def _found(kind: Kind, found: Found) -> Answer:
     """The same, refused where nobody reads an answer."""
-    if kind in AGENT_KINDS:
+    if kind in ANSWERED_KINDS:
         return found
     return BadMessage(f"{found.id} is a {kind}: automatic, nobody reads a reply")
 

@@ -40,6 +40,7 @@ from homi.spawn.keeper import Keeper
 from homi.store.base import Store
 from homi.store.mailbox import Item
 from homi.store.places import device_of
+from homi.wakes.keeper import WakeKeeper
 from homi.watchers import Watchers
 
 # names, the session, told the text; None where another hook is at it
@@ -103,6 +104,7 @@ class Office:
         self.keeper: Keeper | None = None
         self.renaming: Renaming | None = None
         self.spawner: Callable[[Name], None] = lambda _name: None  # gives it a body
+        self.wakes: WakeKeeper | None = None
         self.links: Linked | None = None
         self.bundles: Bundles | None = None
         self.bulk: Bulk | None = None

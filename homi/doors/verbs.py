@@ -29,6 +29,7 @@ from homi.doors.seating import Seating
 from homi.doors.serving import Serving
 from homi.doors.spawning import Spawning
 from homi.doors.views import Views
+from homi.doors.waking import Waking
 from homi.errors import Usage
 from homi.requests import Hello, Request
 
@@ -50,6 +51,7 @@ class Verbs:
         self._seating = Seating(office, rights)
         self._spawning = Spawning(office, rights, clock)
         self._adopting = Adopting(office, rights, clock)
+        self._waking = Waking(office, rights, clock)
         self.doers: dict[type[Request], Doer] = {
             Hello: _again,
             **self._posting.doers(),
@@ -70,6 +72,7 @@ class Verbs:
             **self._seating.doers(),
             **self._spawning.doers(),
             **self._adopting.doers(),
+            **self._waking.doers(),
             **Views(office, rights).doers(),
             **Serving(office).doers(),
         }
@@ -86,6 +89,7 @@ class Verbs:
         self._seating.abandon()
         self._spawning.abandon()
         self._adopting.abandon()
+        self._waking.abandon()
 
 
 def _again(_request: Request, _reply: Reply) -> None:

@@ -9,7 +9,7 @@ import re
 import msgspec
 
 from homi.address import OWNER, is_name
-from homi.envelope import AGENT_KINDS, Kind, MessageId
+from homi.envelope import ANSWERED_KINDS, Kind, MessageId
 from homi.ids import is_id
 from homi.legs.base import Letter
 from homi.visible import hidden_count, visible_lines
@@ -146,7 +146,8 @@ def _reply(letter: Letter) -> str:
     """How to answer: by the client's own tool where a socket stands for the sender,
     and by the command that works everywhere."""
     msg = letter.msg
-    if msg.auto or msg.kind not in AGENT_KINDS:
+    own = msg.kind is Kind.WAKE and msg.from_ == letter.place
+    if msg.auto or own or msg.kind not in ANSWERED_KINDS:
         return "automatic, nobody reads a reply"
     ways = []
     if letter.reply_socket:

@@ -7,7 +7,7 @@ conversation.  Reads only.  homi-ask(1) states the rules.
 from collections.abc import Collection
 
 from homi.address import OWNER, POSTMASTER, Device, Name
-from homi.envelope import AGENT_KINDS, Kind, MessageId
+from homi.envelope import ANSWERED_KINDS, Kind, MessageId
 from homi.errors import BadMessage, NoInput, NotAllowed
 from homi.gate import answerer
 from homi.mail.mail import COPIES, Mail
@@ -55,7 +55,7 @@ def about(mail: Mail, text: str, names: Collection[Name]) -> Found:
             raise NoInput(f"no message {text} was sent here", hint="homi inbox")
         raise _not_asked(there[0].id, there[0].name, list(names))
     entry = entries[0]
-    if entry.kind not in AGENT_KINDS:
+    if entry.kind not in ANSWERED_KINDS:
         raise BadMessage(
             f"{entry.id} is a {entry.kind}: automatic, nobody reads a reply"
         )

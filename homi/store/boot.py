@@ -5,17 +5,15 @@ appended unsynced, so what was stored before it is offered with the repeat mark.
 """
 
 import os
-from pathlib import Path
 
 import msgspec
 
-from homi.clock import Clock, rfc3339
+from homi.clock import Clock, boot_id, rfc3339
 from homi.store.disk import Disk
 from homi.store.mailbox import Mailbox
 from homi.store.state import StateFile
 
 BOOT = "boot.json"
-_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 class _State(msgspec.Struct, kw_only=True):
@@ -34,7 +32,7 @@ class Boots:
         self._file = StateFile(os.path.join(root, BOOT), disk, _State)
         before, self.findings = self._file.load()
         self._clock = clock
-        now = _boot_id()
+        now = boot_id()
         self._state = before or _State(clean=True)
         self.clean = self._state.clean  # how the last daemon ended
         self.fresh_doubt = not self._state.clean and (
@@ -63,11 +61,3 @@ class Boots:
         """Everything is synced: the next start has nothing to doubt anew."""
         self._state.clean = True
         self._file.save(self._state)
-
-
-def _boot_id() -> str:
-    """This boot's own name; empty where the system has none."""
-    try:
-        return _BOOT_ID.read_text("ascii").strip()
-    except OSError:
-        return ""

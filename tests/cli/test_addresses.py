@@ -54,6 +54,7 @@ APART = {
     "pair",
     "bundle write",
     *(f"room {verb}" for verb in ("create", "join", "leave", "rm", "ls")),
+    *(f"wake {verb}" for verb in ("add", "ls")),
     "seat spawn",
     "seat bind",
     "command bind",

@@ -36,7 +36,7 @@ def examples(text: str) -> list[list[str]]:
         if not sign or "$(" in line:
             continue
         lexer = shlex.shlex(rest, posix=True, punctuation_chars=True)
-        lexer.wordchars += "@"
+        lexer.wordchars += "@+:"
         words = list(lexer)
         while words and "homi" in words:
             words = words[words.index("homi") + 1 :]

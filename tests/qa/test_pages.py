@@ -23,6 +23,7 @@ from homi import (
     requests,
     settings,
     turns,
+    woken,
 )
 from homi.cli import main
 from homi.cli.bundle import Came
@@ -63,6 +64,10 @@ from homi.store.pickup import Spooled
 from homi.store.refusals import Entry
 from homi.threads import Peered, ThreadRow
 from homi.turns import Counted
+from homi.wakes.preview import Fire
+from homi.wakes.progress import Firing, Progress, Spent
+from homi.wakes.seen import Seen as Marked
+from homi.wakes.state import Trigger, Wake
 
 REPOSITORY = Path(__file__).parents[2]
 MAN = REPOSITORY / "man"
@@ -82,6 +87,7 @@ OF_VERB = {
     "bundle": "homi-bundle.1",
     "room": "homi-room.1",
     "log": "homi-log.1",
+    "wake": "homi-wake.1",
     **dict.fromkeys(("pair", "unpair"), "homi-pair.1"),
     **dict.fromkeys(("start", "stop", "restart", "run"), "homid.8"),
     **dict.fromkeys(("claim", "release", "alias", "set"), "homi-claim.1"),
@@ -338,8 +344,21 @@ def test_each_field_of_a_room_is_described() -> None:
     of_others = section(page("homi-room.1"), "The fields of the others")
     assert marked(of_others, "Va") == set(company.RoomChanged.__struct_fields__)
     kept = page("homi-mailbox.5").partition(".Pa rooms.json\nholds")[2]
-    kept = kept.partition(".Pa links.json")[0]
+    kept = kept.partition(".Pa wakes.json")[0]
     assert marked(kept, "Va") == {"rooms", "members", *Member.__struct_fields__}
+
+
+def test_each_field_of_a_wake_is_described() -> None:
+    """As it is listed and kept."""
+    listed = marked(section(page("homi-wake.1"), "The fields of ls"), "Va")
+    fields = set(woken.WakeRow.__struct_encode_fields__)
+    fields |= {*woken.WakeDone.__struct_fields__, *Fire.__struct_fields__}
+    assert listed == fields
+    kept = page("homi-mailbox.5").partition(".Pa wakes.json\nholds")[2]
+    kept = kept.partition(".Pa links.json")[0]
+    kinds = (Wake, Trigger, Progress, Firing, Spent, Marked)
+    stored = {name for kind in kinds for name in kind.__struct_encode_fields__}
+    assert marked(kept, "Va") == stored | {"type", "wakes"}
 
 
 def test_each_field_of_a_pairing_is_described() -> None:

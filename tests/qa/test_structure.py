@@ -118,6 +118,7 @@ def test_every_public_definition_says_what_it_promises() -> None:
 @pytest.mark.parametrize(
     ("library", "home"),
     [
+        ("apscheduler", {"homi/wakes/cron.py"}),
         ("asyncssh", {"homi/links/ssh.py"}),
         ("cryptography", {"homi/links/identity.py"}),
         ("psutil", {"homi/peers/elsewhere.py"}),
