@@ -259,7 +259,7 @@ class Daemon:
         self._ends.callback(lambda: self._sweeper.cancel())
         for finding in self._office.findings:
             log.warning("unreadable: %s", finding)
-        self._heritage.close()
+        self.succession.ready(loop)
         gc.freeze()  # what stands now lives as long as the daemon
         log.info(
             "homi %s is up: pid %d, %s", __version__, os.getpid(), self._office.root
@@ -268,7 +268,7 @@ class Daemon:
     def end(self, why: str) -> None:
         """Begin the end; what is in flight is finished first."""
         log.info("told to end by %s", why)
-        self.succession.abandon(why)
+        self.succession.ending(why)
         self.ended.set()
 
     def _evidence(self, session: SessionRef, evidence: Evidence) -> None:

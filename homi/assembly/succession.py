@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, MutableMapping, Sequence
 from typing import Protocol
 
+from homi.assembly.supervision import Supervision
 from homi.doors.control import ControlDoor
 from homi.doors.office import Office
 from homi.doors.peer import PeerDoor
@@ -43,8 +44,11 @@ class Succession:
         parts: Sequence[Leaver],
         shut: Callable[[], None],
         end: Callable[[str], None],
+        heritage: Inherited,
     ) -> None:
         """shut: no caller comes in any more; end: begins the end of the daemon."""
+        self._heritage = heritage
+        self._supervision = Supervision(os.environ)
         self._parts = parts
         self._shut = shut
         self._end = end
@@ -61,9 +65,16 @@ class Succession:
             return
         self._task = asyncio.get_running_loop().create_task(self._begin(told))
 
-    def abandon(self, why: str) -> None:
-        """The daemon ends for another reason: nobody follows."""
+    def ready(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Every door is open: what nobody asked for is given up."""
+        self._heritage.close()
+        self._supervision.ready(loop)
+
+    def ending(self, why: str) -> None:
+        """The daemon begins to end; for another reason than ours nobody follows."""
         self._abandoned = self._abandoned or why != WHY
+        follows = self._heir is not None and not self._abandoned
+        self._supervision.ending(follows=follows)
 
     def follow(self) -> None:
         """The last step, when all parts have ended: become the new homi.  Returns where
@@ -112,7 +123,8 @@ def connect(
     heritage: Inherited,
 ) -> Succession:
     """What passes over, joined to the parts that have it."""
-    succession = Succession((door, peer, store), door.stop_accepting, end)
+    shut = door.stop_accepting
+    succession = Succession((door, peer, store), shut, end, heritage)
     office.restart = succession.begin
     door.inherited = peer.inherited = heritage
     return succession

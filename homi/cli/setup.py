@@ -1,27 +1,34 @@
-"""`setup`: an agent's client told of homi, and homi taken out again.  homi-setup(1).
+"""`setup`: a client told of homi, or the daemon a service; and back.  homi-setup(1).
 
 Owns how each part is told; homi.setup has the files.
 """
 
+import os
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
+from homi import paths
 from homi.cli import options, output
 from homi.cli.fast import complain
-from homi.errors import BadMessage
+from homi.connection import Connection
+from homi.dial import Absent, Lost
+from homi.errors import BadMessage, Usage
 from homi.render import cell
-from homi.setup import program
+from homi.setup import manager as managers
+from homi.setup import program, service
 from homi.setup.editor import State
 from homi.setup.installation import CLIENTS, Installation, Row
 from homi.visible import visible_lines
 
 COLUMNS = ("STATE", "PART", "FILE")
+WHICH = (*CLIENTS, service.CLIENT)
 TOLD = {State.ABSENT: "not there"}  # as a person reads it
 
 
 @click.command()
-@click.argument("client", metavar="CLIENT", type=click.Choice(sorted(CLIENTS)))
+@click.argument("client", metavar="CLIENT", type=click.Choice(sorted(WHICH)))
 @click.option("--dry-run", "dry", is_flag=True, help="Show what would change.")
 @click.option("--remove", is_flag=True, help="Take homi out again.")
 @click.option("--config-dir", "config", metavar="DIR", help="The client's folder.")
@@ -39,15 +46,21 @@ def setup(
     remove: bool,
     as_json: bool,
 ) -> int:
-    """Tell an agent's CLIENT of homi: claude or codex.
+    """Tell claude or codex of homi, or make the daemon a service.
 
     \b
       $ homi setup claude --dry-run    # what would change, and nothing more
       $ homi setup claude
       $ homi setup codex
       $ homi setup claude --remove
+      $ homi setup service             # it starts at each login
+      $ homi setup service --remove    # the mail stays
     """
     command = program.words(exe or "", home)
+    if client == service.CLIENT:
+        if config:
+            raise Usage("a service has no --config-dir", hint="homi setup --help")
+        return _serve(home, command, dry=dry, remove=remove, as_json=as_json)
     installation = Installation(client, config or "", command)
     rows: list[Row] = []
     try:
@@ -60,6 +73,38 @@ def setup(
         for text in program.warnings(command):
             output.note(text)
     return _left(rows)
+
+
+def _serve(
+    home: str, command: Sequence[str], *, dry: bool, remove: bool, as_json: bool
+) -> int:
+    """The daemon as a service, or no more one."""
+    root = paths.state_root(home)
+    manager = managers.manager()
+    running = not (remove or dry) and _runs(root) and not manager.active()
+    change = service.Service(manager, command, root).change
+    row = change(remove=remove, dry=dry, running=running)
+    _tell([row], dry=dry, as_json=as_json)
+    if row.state in (State.LEFT, State.KEPT):
+        return _left([row])
+    if remove and not dry:
+        output.note(f"the mail stays in {root}; rm -r takes it away for good")
+    elif not dry:
+        if running:
+            text = "a daemon runs already: homi stop, and the service starts the next"
+            output.note(text)
+        for note in manager.notes():
+            output.note(note)
+    return os.EX_OK
+
+
+def _runs(root: Path) -> bool:
+    """Whether a daemon answers that no service manager started."""
+    try:
+        with Connection(root):
+            return True
+    except (Absent, Lost):
+        return False
 
 
 def _tell(rows: Sequence[Row], *, dry: bool, as_json: bool) -> None:
