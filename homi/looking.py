@@ -40,14 +40,20 @@ class Looking:
         self._pool = ThreadPoolExecutor(1, "looking")
         self._waiting = 0
 
-    def rungs(self, key: str, ids: list[MessageId], reply: Reply) -> None:
-        """How far those of ids are that came by the link with that key."""
-        self._look(lambda mail: rungs(mail, key, ids), reply)
+    def rungs(
+        self, key: str, ids: list[MessageId], places: list[Name] | None, reply: Reply
+    ) -> None:
+        """How far those of ids are, in places (None: in all), that came by the link
+        with that key."""
+        self._look(lambda mail: rungs(mail, key, ids, places), reply)
 
-    def steps(self, key: str, ids: list[MessageId], reply: Reply) -> None:
-        """What became of the first of ids, if it came by the link with that key."""
+    def steps(
+        self, key: str, ids: list[MessageId], places: list[Name] | None, reply: Reply
+    ) -> None:
+        """What became of the first of ids there, if it came by the link with that
+        key."""
         wanted = ids[0] if ids else MessageId("")
-        self._look(lambda mail: steps(mail, key, wanted), reply)
+        self._look(lambda mail: steps(mail, key, wanted, places), reply)
 
     def answer_to(
         self, ask: MessageId, name: Name, told: Callable[[Answered | None], None]

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 import msgspec
 
-from homi.address import Device
+from homi.address import Device, Name
 from homi.clock import Clock, rfc3339
 from homi.envelope import MessageId
 from homi.errors import HomiError, Unavailable, from_wire
@@ -38,8 +38,9 @@ DRAINING = 0.5  # s between two looks at whether a queue still gets shorter
 LIMIT = 5.0  # s another device has for an answer
 
 Answer = TypeVar("Answer", bound=msgspec.Struct)
-# What is looked up in the files, beside the loop: by whose key, and the way back.
-Look = Callable[[str, list[MessageId], Reply], None]
+# What is looked up in the files, beside the loop: by whose key, in which places (None:
+# in all), and the way back.
+Look = Callable[[str, list[MessageId], list[Name] | None, Reply], None]
 
 
 class Ways(Protocol):
@@ -124,8 +125,8 @@ class Gossip:
             "ls": answer(
                 Grant.NAMES, lambda _asker, _line, reply: reply(FarNames(rows()))
             ),
-            "rungs": answer(Grant.TRACE, partial(_looked, rungs)),
-            "trace": answer(Grant.TRACE, partial(_looked, steps)),
+            "rungs": answer(Grant.TRACE, partial(self._looked, rungs)),
+            "trace": answer(Grant.TRACE, partial(self._looked, steps)),
         }
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -253,6 +254,12 @@ class Gossip:
             return
         self._ask(exchange, "trace", {"ids": [message]}, answered)
 
+    def _looked(self, look: Look, asker: Asker, line: bytes, reply: Reply) -> None:
+        """Answer from the files what became of the messages of who asks: no others
+        than where they are, since files take as long as they are behind."""
+        ids = [MessageId(one) for one in _ids(line).ids[:AT_ONCE]]
+        look(asker.key, ids, self._parts.hints.places(ids), reply)
+
     def _ask(
         self,
         exchange: Exchange,
@@ -283,12 +290,6 @@ class _Ids(msgspec.Struct):
 
 
 _ids = msgspec.json.Decoder(_Ids).decode
-
-
-def _looked(look: Look, asker: Asker, line: bytes, reply: Reply) -> None:
-    """Answer from the files what became of the messages of who asks."""
-    ids = [MessageId(one) for one in _ids(line).ids[:AT_ONCE]]
-    look(asker.key, ids, reply)
 
 
 def _read(res: Res | None, kind: type[Answer]) -> Answer | HomiError:

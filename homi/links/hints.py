@@ -197,6 +197,17 @@ class Hints:
         if tries:
             self._take(key[0], device, told, tries - 1)
 
+    def places(self, ids: Iterable[MessageId]) -> list[Name] | None:
+        """The mailboxes and queues that these are in; None where the files alone know
+        that of one."""
+        wanted = set(ids)
+        left, found = set(wanted), []
+        for box in (*self._store.mailboxes(), *self._store.queues()):
+            if known := box.known(wanted):
+                left -= known
+                found.append(box.name)
+        return None if left else found
+
     def waiting(self, device: Device) -> int:
         """How many messages are to go over to it."""
         return sum(len(self._store.mailbox(p).pending) for p in self._over(device))

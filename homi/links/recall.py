@@ -97,11 +97,11 @@ class Recall:
     def answer(self, _asker: Asker, line: bytes, reply: Reply) -> None:
         """Which of the messages asked about are not here, whoever brought them: what
         came by another way must not come twice."""
-        ids = [MessageId(one) for one in _ids(line).ids[:CHUNK] if is_id(one)]
-        boxes = [*self.store.mailboxes(), *self.store.queues()]
-        left = [one for one in ids if not any(box.knows(one) for box in boxes)]
+        left = {MessageId(one) for one in _ids(line).ids[:CHUNK] if is_id(one)}
+        for box in (*self.store.mailboxes(), *self.store.queues()):
+            left -= box.known(left)
         if left:
-            self.looks.missing(left, reply)
+            self.looks.missing(sorted(left), reply)
         else:
             reply(FarMissing([]))
 

@@ -4,8 +4,9 @@ Owns that a message is shown to the device it came from only, by the key of the 
 came by.  Reads the files.  homi-protocol(7) has the answers.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
+from homi.address import Name
 from homi.envelope import SHOWN, LedgerLine, MessageId, origin
 from homi.errors import StorageFailed, Usage
 from homi.far import FarMissing, FarRung, FarRungs, Step, Steps
@@ -16,11 +17,17 @@ from homi.store.index import Entry
 STEPS_MAX = 500  # lines of one life that are told
 
 
-def rungs(mail: Mail, key: str, ids: Iterable[MessageId]) -> FarRungs:
-    """How far those of the messages are that came by the link with that key."""
+def rungs(
+    mail: Mail,
+    key: str,
+    ids: Iterable[MessageId],
+    places: Collection[Name] | None = None,
+) -> FarRungs:
+    """How far those of the messages are that came by the link with that key; places:
+    the only ones they are in, where that is known."""
     found = []
     for message in dict.fromkeys(ids):
-        for entry in _came(mail, key, message):
+        for entry in _came(mail, key, message, places):
             told = FarRung(
                 id=message,
                 rung=SHOWN.get(entry.rung, entry.rung),
@@ -37,21 +44,25 @@ def missing(mail: Mail, ids: Iterable[MessageId]) -> FarMissing:
     return FarMissing([one for one in ids if not any(_here(mail, one))])
 
 
-def steps(mail: Mail, key: str, message: MessageId) -> Steps:
+def steps(
+    mail: Mail, key: str, message: MessageId, places: Collection[Name] | None = None
+) -> Steps:
     """What became of a message that came by the link with that key; nothing of any
     other, as of one that is not here."""
     told = [
         _step(entry.name, line)
-        for entry in _came(mail, key, message)
+        for entry in _came(mail, key, message, places)
         for line in life(mail, entry)
     ]
     return Steps(device="", steps=told[:STEPS_MAX])
 
 
-def _came(mail: Mail, key: str, message: MessageId) -> Iterator[Entry]:
+def _came(
+    mail: Mail, key: str, message: MessageId, places: Collection[Name] | None
+) -> Iterator[Entry]:
     """The message in each place it is in by way of that link."""
     try:
-        found = mail.find(message)
+        found = mail.find(message, places)
     except Usage:
         return  # no id
     for entry in found:

@@ -259,10 +259,10 @@ class Mailbox:
         """Bytes of the inbox, fewer at its end; OSError where they cannot be read."""
         return self._read_line(offset, length)
 
-    def knows(self, message: MessageId) -> bool:
-        """Whether that id is pending, or among the last that were finished: a no is
-        none, what is older stands in the files alone."""
-        return message in self._ids or message in self._finished
+    def known(self, messages: set[MessageId]) -> set[MessageId]:
+        """Those that are pending, or among the last that were finished: of another it
+        is told nothing, what is older stands in the files alone."""
+        return (self._ids.keys() & messages) | (self._finished.keys() & messages)
 
     def onward(self, count: int) -> list[MessageId]:
         """So many of the last that went on to another device, the newest first; of

@@ -58,6 +58,7 @@ class Side:
         over = (self.queue.name,)
         hints = Hints(store, clock, self.up, lambda _one: over, lambda _one: None)
         self.looked: list[tuple[str, list[MessageId]]] = []
+        self.where: list[list[Name] | None] = []
         self.gossip = Gossip(
             Parts(self.telling, known, self.mirroring, hints),
             clock,
@@ -97,12 +98,18 @@ class Side:
     def listed(self) -> list[str]:
         return [each.to for each in self.names.mirrors.all()]
 
-    def rungs(self, key: str, ids: list[MessageId], reply: Reply) -> None:
+    def rungs(
+        self, key: str, ids: list[MessageId], places: list[Name] | None, reply: Reply
+    ) -> None:
         self.looked.append((key, ids))
+        self.where.append(places)
         reply(FarRungs([FarRung(one, Rung.STORED) for one in ids]))
 
-    def steps(self, key: str, ids: list[MessageId], reply: Reply) -> None:
+    def steps(
+        self, key: str, ids: list[MessageId], places: list[Name] | None, reply: Reply
+    ) -> None:
         self.looked.append((key, ids))
+        self.where.append(places)
         reply(Steps("me", [Step("ada", "stored", "2026-01-01T00:00:00.000Z")]))
 
     def asked(self, exchange: Exchange, req: frames.Req, line: bytes) -> None:
@@ -240,6 +247,22 @@ def test_what_became_of_a_message_is_asked_by_the_key_of_who_asks(two: Two) -> N
     assert two.laptop.exchange.peer is not None
     fingerprint = two.mini.exchange.peer and two.mini.exchange.peer.fingerprint
     assert two.there.looked == [(fingerprint, ["x"])]
+
+
+def test_what_became_of_messages_is_looked_up_in_the_places_they_are_in(
+    two: Two,
+) -> None:
+    """Reading the files of all others takes long; of one that memory does not know
+    any more, nobody knows where it is."""
+    two.meet()
+    here = two.there.waits(1)
+    two.here.gossip.steps(MINI, here, lambda _found: None)
+    two.here.gossip.steps(MINI, MessageId("x"), lambda _found: None)
+    two.carry()
+    assert two.there.where == [[queue_of(MINI)], None]
+    assert two.there.queue.known({here, MessageId("x")}) == {here}
+    two.there.relayed(1)
+    assert two.there.queue.known({here}) == {here}
 
 
 def test_how_far_messages_are_is_asked_once_the_queue_gets_no_shorter(two: Two) -> None:

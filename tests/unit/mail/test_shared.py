@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from homi.address import Name
 from homi.envelope import MessageId, Rung
 from homi.far import FarRung, FarRungs, Steps
 from homi.looking import Looking
@@ -49,6 +50,20 @@ def test_how_far_they_are_is_told_of_its_own_messages_alone(root: Root) -> None:
     assert rungs(mail(root), "", asked).rungs == []
 
 
+def test_only_the_places_given_are_read(root: Root) -> None:
+    """Another one may have any number of lines that were never looked at."""
+    root.claim("bob")
+    root.inbox("bob", letter(4, "ada", "from mini") | {"via": LINK})
+    asked = [MessageId(message(number)) for number in (1, 4)]
+    with mail(root) as found:
+        told = rungs(found, KEY, asked, [Name("ada")]).rungs
+        assert [one.id for one in told] == [message(1)]
+        assert steps(found, KEY, asked[1], [Name("ada")]).steps == []
+        counts = found.index([]).counts()
+        assert [str(name) for name, (known, _) in counts.items() if known] == ["ada"]
+        assert len(rungs(found, KEY, asked).rungs) == 2
+
+
 def test_a_life_is_told_to_its_sender_alone(root: Root) -> None:
     """A start of an id is none."""
     found = steps(mail(root), KEY, MessageId(message(1)))
@@ -75,8 +90,8 @@ def test_looking_answers_on_the_loop_and_bounds_who_waits(root: Root) -> None:
                 done.set()
 
         for _ in range(20):
-            looking.steps(KEY, [MessageId(message(1))], reply)
-            looking.rungs(KEY, [MessageId(message(1))], reply)
+            looking.steps(KEY, [MessageId(message(1))], None, reply)
+            looking.rungs(KEY, [MessageId(message(1))], None, reply)
         async with asyncio.timeout(10):
             await done.wait()
         looking.stop()
