@@ -112,17 +112,20 @@ def spawn(
 
 @click.command()
 @click.argument("name")
+@click.option("--now", is_flag=True, help="End the one before whatever it does.")
 @_timeout
 @options.as_json
 @click.pass_obj
-def respawn(home: str, /, name: str, timeout: float, *, as_json: bool) -> None:
+def respawn(
+    home: str, /, name: str, timeout: float, *, now: bool, as_json: bool
+) -> None:
     """Start NAME's agent anew; the one before then ends, once idle.
 
     \b
       $ homi respawn reviewer
     """
     with Connection(paths.state_root(home)) as daemon:
-        request = Respawn(i=1, name=name, timeout=_seconds(timeout))
+        request = Respawn(i=1, name=name, now=now, timeout=_seconds(timeout))
         found = daemon.wait(request, SpawnRow, BEFORE + timeout)
     if as_json:
         output.json_line(found)

@@ -19,7 +19,7 @@ from homi.errors import CannotCreate, HomiError, NotAllowed, NotReached, Unavail
 from homi.orders.spawn import Respawn, Spawn, Unspawn
 from homi.request import CallerClass, Request
 from homi.seats import launch
-from homi.spawn import clients, rule, tree
+from homi.spawn import clients, lineage, rule, tree
 from homi.spawn.beside import in_a_thread
 from homi.spawn.keeper import Keeper
 from homi.spawn.rows import row
@@ -73,6 +73,7 @@ class Spawning:
             if self._gone and found.brief:
                 return  # it would end at once
             try:
+                self._may_have(name)  # others of its own may have come in between
                 self._claim(name)
                 if found.brief:
                     self._brief.append(name)
@@ -124,7 +125,8 @@ class Spawning:
                 f"{name} failed {rule.FAILURES_MAX} times in a row:"
                 " a person has it started again"
             )
-        self._start(request, reply, partial(self._keeper.again, name, anew=person))
+        again = partial(self._keeper.again, name, anew=person, now=request.now)
+        self._start(request, reply, again)
 
     def _unspawn(self, request: Unspawn, reply: Reply) -> None:
         """No more."""
@@ -185,7 +187,7 @@ class Spawning:
             raise NotAllowed(
                 f"the name {name} is not this session's", hint="spawn another"
             )
-        if (alive := self._keeper.alive(who)) >= rule.ALIVE_MAX:
+        if (alive := lineage.alive(self._keeper.spawns, who)) >= rule.ALIVE_MAX:
             raise NotAllowed(
                 f"{alive} agents that {who} started run, the limit is {rule.ALIVE_MAX}",
                 hint="homi unspawn --end NAME ends one",
@@ -205,7 +207,7 @@ class Spawning:
 
     def _by(self) -> list[str]:
         """Who orders it, and who had that one started; 77 where that is too deep."""
-        above = self._keeper.above(self._rights.caller.pid)
+        above = lineage.above(self._keeper.spawns, self._rights.caller.pid)
         if len(above) >= rule.DEPTH_MAX:
             raise NotAllowed(
                 f"this agent was started by an agent {len(above)} deep already,"

@@ -26,6 +26,7 @@ class Respawn(Request, frozen=True, tag="respawn"):
     """Start what has name once more, and end it when the new one can be written to."""
 
     name: str
+    now: bool = False  # whatever it does, not only when it is idle
     timeout: float = 60.0  # s until 75 is answered; it goes on starting
 
 

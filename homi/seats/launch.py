@@ -34,9 +34,25 @@ def folder(cwd: str) -> str:
     return cwd
 
 
+# What else an agent client sets for its children.  A session that takes itself for a
+# part of another writes no transcript, and shows its name nowhere.
+_LEFT = tuple(
+    f"{name}="
+    for name in (
+        "AI_AGENT",
+        "CLAUDE_CODE_CHILD_SESSION",
+        "CLAUDE_CODE_ENTRYPOINT",
+        "CLAUDE_CODE_MESSAGING_TOKEN",
+        "CLAUDE_CODE_SESSION_NAME",
+        "CLAUDE_CODE_SKIP_PROMPT_HISTORY",
+        "HOMI_SEAT",
+    )
+)
+
+
 def environment(path: str) -> dict[str, str]:
     """What a seat inherits: the daemon's, without what an agent left in it."""
-    marks = tuple(mark.decode() for mark in process.AGENT_VARIABLES)
+    marks = tuple(mark.decode() for mark in process.AGENT_VARIABLES) + _LEFT
     return {
         name: value
         for name, value in os.environ.items()

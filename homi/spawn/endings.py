@@ -54,7 +54,7 @@ class Endings:
             session = session_of(self._sessions, run)
             if not process.alive(run.pid, run.start):
                 self._gone(run.pid)
-            elif session is None or session.status in _FREE:
+            elif run.now or session is None or session.status in _FREE:
                 self.end(run)
 
     def end(self, run: Run) -> None:

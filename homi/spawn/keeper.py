@@ -13,6 +13,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from homi.address import Name
+from homi.claims import Claim
 from homi.clock import Clock
 from homi.errors import CannotCreate, HomiError, NoSuchName, NotReached
 from homi.names import Names
@@ -61,6 +62,7 @@ class Keeper:
         self._told: dict[Name, list[Told]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         sessions.subscribe(self._session)
+        names.subscribe(self._claimed)
 
     # ---- life ----
 
@@ -119,9 +121,12 @@ class Keeper:
                 hint="end it first, or spawn another name",
             )
 
-    def again(self, name: Name, told: Told, *, anew: bool = False) -> None:
+    def again(
+        self, name: Name, told: Told, *, anew: bool = False, now: bool = False
+    ) -> None:
         """Start the name's program once more, and end the one before when that is
-        ready; anew: what failed before counts no more.  67, 73."""
+        ready and, but with now, idle; anew: what failed before counts no more.
+        67, 73."""
         spawned = self.spawns.get(name)
         if spawned is None:
             raise NoSuchName(
@@ -135,7 +140,8 @@ class Keeper:
                 f"the session of {name}, pid {owner.pid}, was not started by homi",
                 hint="end it first",
             )
-        spawned = replace(spawned, failures=0 if anew else spawned.failures, old=run)
+        old = None if run is None else replace(run, now=now)
+        spawned = replace(spawned, failures=0 if anew else spawned.failures, old=old)
         self.begin(spawned, name if run is None else self._next(name), told)
 
     def forget(self, name: Name, *, end: bool) -> Spawned:
@@ -150,19 +156,6 @@ class Keeper:
         for run in open_:
             self._endings.end(run)
         return spawned
-
-    def alive(self, by: str) -> int:
-        """How many programs run that were started by it, or by one it started."""
-        return sum(by in s.by and self._runs(s) is not None for s in self.spawns.all())
-
-    def above(self, pid: int) -> list[str]:
-        """The chain of who started whom, down to the process pid; empty: nobody."""
-        chain = process.ancestors(pid)
-        for spawned in self.spawns.all():
-            run = self._runs(spawned)
-            if run is not None and run.pid in chain:
-                return spawned.by
-        return []
 
     # ---- a start ----
 
@@ -247,7 +240,7 @@ class Keeper:
         self.spawns.put(
             replace(
                 spawned,
-                run=spawned.old,
+                run=spawned.old and replace(spawned.old, now=False),
                 old=None,
                 failures=spawned.failures + 1,
                 said=error.text,
@@ -299,6 +292,11 @@ class Keeper:
                     self._ready(spawned, run, new)
         if new is None or old is None or old.address != new.address:
             self._called()
+
+    def _claimed(self, name: Name, claim: Claim | None) -> None:
+        """A name that was released is started no more."""
+        if claim is None and self.spawns.get(name) is not None:
+            self.forget(name, end=False)
 
     def _called(self) -> None:
         """Let who took another's place be called as that one was."""

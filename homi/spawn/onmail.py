@@ -58,15 +58,18 @@ class OnMail:
         spawned = self._spawns.get(name)
         if self._loop is None or spawned is None or not spawned.on_mail:
             return
-        if self._owners.owner(name) is None and self.waiting(name):
+        if self.waiting(name):
             self.wake(name)
 
     def wake(self, name: Name) -> None:
-        """Start the name's program, if homi knows how and the bounds let it."""
+        """Start the name's program if nobody has the name, homi knows how and the
+        bounds let it."""
         spawned = self._spawns.get(name)
         if (timer := self._timers.pop(name, None)) is not None:
             timer.cancel()
         if self._loop is None or spawned is None or spawned.run is not None:
+            return
+        if self._owners.owner(name) is not None:
             return
         match self._judge(spawned):
             case rule.Go():

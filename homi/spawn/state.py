@@ -21,6 +21,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     pid: int = 0
     start: str = ""  # of that process, in the system's own text
     called: str = ""  # the name it was started with
+    now: bool = False  # of one that is to be ended: whatever it does
     ready: float = 0.0  # wall seconds: since when it can be written to; 0: not yet
 
 

@@ -44,8 +44,9 @@ def test_nothing_that_an_agent_left_in_the_environment_is_passed_on(
 ) -> None:
     monkeypatch.setenv("CLAUDECODE", "1")
     monkeypatch.setenv("CODEX_THREAD_ID", "x")
+    monkeypatch.setenv("CLAUDE_CODE_CHILD_SESSION", "1")
     monkeypatch.setenv("KEPT", "y")
     found = launch.environment("/bin")
     assert found["KEPT"] == "y"
     assert found["PATH"] == "/bin"
-    assert not {"CLAUDECODE", "CODEX_THREAD_ID"} & set(found)
+    assert not {n for n in found if n.startswith(("CLAUDE", "CODEX"))}

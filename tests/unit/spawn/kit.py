@@ -155,11 +155,16 @@ class Nursery:
         assert self.ada.run is not None
         return self.ada.run
 
-    def stands(self, run: Run) -> None:
+    def stands(self, run: Run, status: str = "") -> None:
         """What is told when a seat can be typed into."""
         body = Body(client="seat", id=run.seat)
         session = Session(
-            pid=0, start=body.ref.start, session_id=run.seat, name=ADA, client="seat"
+            pid=0,
+            start=body.ref.start,
+            session_id=run.seat,
+            name=ADA,
+            client="seat",
+            status=status,
         )
         self.sessions.stand(session)
 

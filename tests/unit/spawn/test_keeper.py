@@ -220,3 +220,56 @@ async def _replaced(nursery: Nursery) -> None:
     await nursery.until(lambda: nursery.spawns.retired == [])
     nursery.falls(old)
     await nursery.until(lambda: nursery.run.called == ADA)
+
+
+def test_starts_count_over_the_death_of_the_daemon(play: Play) -> None:
+    """Three of four, a restart, and two more orders by mail: one start."""
+
+    async def scene(nursery: Nursery) -> None:
+        nursery.order(on_mail=True)
+        nursery.mail.add(ADA)
+        for _ in range(3):
+            nursery.on_mail.stir(ADA)
+            run = nursery.ready()
+            nursery.mail.clear()
+            await nursery.dies(run)
+            nursery.mail.add(ADA)
+
+    async def later(nursery: Nursery) -> None:
+        assert nursery.programs.starts == 3
+        nursery.mail.add(ADA)
+        nursery.on_mail.stir(ADA)
+        await nursery.dies(nursery.ready())
+        nursery.clock.now += 600
+        nursery.on_mail.stir(ADA)
+        assert nursery.programs.starts == 4
+        assert nursery.on_mail.why(ADA) == (Reason.NO_OWNER, nursery.clock.now + 3000)
+
+    play(scene)
+    play(later)
+
+
+def test_a_name_that_is_released_is_started_no_more(play: Play) -> None:
+    async def scene(nursery: Nursery) -> None:
+        nursery.order(on_mail=True)
+        nursery.names.release(ADA)
+        assert nursery.spawns.get(ADA) is None
+
+    play(scene)
+
+
+def test_one_that_is_replaced_now_ends_though_it_is_busy(play: Play) -> None:
+    async def scene(nursery: Nursery) -> None:
+        nursery.order()
+        old = nursery.ready()
+        nursery.stands(old, status="busy")
+        nursery.keeper.again(ADA, nursery.said.append)
+        new = nursery.ready()
+        nursery.on_mail.sweep()
+        assert nursery.programs.alive() == [old.seat, new.seat]
+        nursery.keeper.again(ADA, nursery.said.append, now=True)
+        newer = nursery.ready()
+        nursery.stands(old, status="idle")
+        await nursery.until(lambda: nursery.programs.alive() == [newer.seat])
+
+    play(scene)
