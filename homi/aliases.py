@@ -88,6 +88,12 @@ class Aliases:
     def _keep(self, entries: dict[str, Alias], name: Name) -> None:
         """Let the file, then the memory, hold entries; tell what became of name."""
         self._save(entries)
-        self._entries = entries
+        self.become(entries, name)
+
+    def become(self, entries: Mapping[str, Alias], name: Name) -> None:
+        """Hold entries, which are saved; tell what became of name if that changed."""
+        before, self._entries = self._entries, dict(entries)
+        if before.get(name) == self._entries.get(name):
+            return
         for callback in self._subscribers:
             callback(name, entries.get(name))

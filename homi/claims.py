@@ -6,6 +6,7 @@ homi-mailbox(5) lists them.
 """
 
 import os
+import secrets
 from collections.abc import Iterable
 
 import msgspec
@@ -36,6 +37,27 @@ class Body(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return SessionRef(0, f"{self.client}:{self.id}", self.id)
 
 
+class Moving(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Where a name is on its way to: it stores what comes, and hands over nothing."""
+
+    device: Device
+    to: Name  # what it is called there
+    generation: int  # of the claim there, above every one there was
+    at: str = ""  # RFC 3339: since when
+    there: bool = False  # claimed there: what came here meanwhile goes on to it
+    cwd: str = ""  # its folder there
+    session: str = ""  # whose conversation goes along; empty: of the last one known
+    spawn: bool = False  # an agent is to be started for it there
+
+
+class Came(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Where a claim came from."""
+
+    device: Device
+    name: Name  # what it was called there; empty: it is a copy
+    manifest: str = ""  # SHA-256 of what came with it; empty: all of it is in place
+
+
 class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A durable address of this device."""
 
@@ -50,6 +72,8 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     settings: dict[str, object] = {}  # as homi.settings reads them
     front: bool = False  # its record stays listed; the session goes by another name
     room: bool = False  # what comes goes to its members; it belongs to no session
+    moving: Moving | None = None  # on its way to another device
+    came: Came | None = None  # from another device
 
     @property
     def refs(self) -> list[SessionRef]:
@@ -69,8 +93,8 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def ownerless(self) -> bool:
-        """Whether no session ever has it."""
-        return self.built_in or self.room
+        """Whether no session can have it, now or ever."""
+        return self.built_in or self.room or self.moving is not None
 
 
 class Alias(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -82,6 +106,7 @@ class Alias(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     generation: int = 1
     at: str = ""  # RFC 3339: when it was made
     session_id: str = ""  # UUID its planted record carries; belongs to no session
+    moved: int = 0  # it was a claim that moved there: the generation it has there
 
     @property
     def built_in(self) -> bool:
@@ -131,6 +156,22 @@ class Released(msgspec.Struct, frozen=True):
     generation: int
 
 
+class Forced(msgspec.Struct, frozen=True):
+    """A move that was ended without asking the other device, which is to be told."""
+
+    device: Device
+    to: Name  # what the name may be called there
+    generation: int  # the name has here now: a lower one yields
+
+
+class Arrival(msgspec.Struct, frozen=True):
+    """The last move by which a name came here, kept when it is gone again."""
+
+    device: Device
+    name: Name  # what it was called there; empty: it is a copy
+    generation: int
+
+
 class DeskEntry(msgspec.Struct, frozen=True):
     """A number that stands for a sender without a claimed name."""
 
@@ -148,6 +189,9 @@ class State(msgspec.Struct, kw_only=True):
     mirrors: dict[str, Mirror] = {}  # by full address
     released: dict[str, Released] = {}
     desk: dict[str, DeskEntry] = {}  # by number; JSON has no other keys than text
+    fences: dict[str, int] = {}  # the highest generation a name is known to have had
+    forced: dict[str, Forced] = {}
+    arrivals: dict[str, Arrival] = {}
 
     def __post_init__(self) -> None:
         """ValueError for numbers and names that cannot be: of two names on one
@@ -172,6 +216,23 @@ class State(msgspec.Struct, kw_only=True):
         parts = (self.claims, self.aliases, self.mirrors, self.released)
         given = [each.number for part in parts for each in part.values()]
         return given + [int(number) for number in self.desk]
+
+
+def free_number(state: State) -> int:
+    """A number nobody has.  One that was retired comes again by a chance of one in
+    10**11 only, so no list of those is kept."""
+    taken = set(state.numbers())
+    while True:
+        number = NUMBER_LOW + secrets.randbelow(NUMBER_HIGH - NUMBER_LOW)
+        if number not in taken:
+            return number
+
+
+def last_generation(state: State, name: Name) -> int:
+    """The highest generation the name is known to have had; 0: none."""
+    claim, released = state.claims.get(name), state.released.get(name)
+    found = [each.generation for each in (claim, released) if each is not None]
+    return max([state.fences.get(name, 0), *found])
 
 
 def real_folder(cwd: str) -> str:

@@ -195,7 +195,8 @@ class Daemon:
         self._courier.subscribe(lambda name, _, line: self._talk.recorded(name, line))
         self._office.moved, self._office.explain = self._moved, self._explain
         self._office.order = self._courier.order
-        self._duties = duties.connect(self._office, self._courier, self._reach)
+        joined = (self._office, self._courier, self._reach, self._talk)
+        self._duties = duties.connect(*joined)
         self._office.since = self._clock.wall()
         parts = (self._store, self._names, self._linkage, self._talk, bounds)
         self._office.findings = [

@@ -179,6 +179,7 @@ class Via(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=Fals
     was: Was | None = None  # imported
     room: str | None = None  # a copy of what was sent to it; elsewhere with its device
     member: str | None = None  # whose copy: of several on one device each has its own
+    moved: int = 0  # it follows a name to another device: the generation there
 
 
 class Envelope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -237,7 +238,8 @@ def origin(via: Via) -> str:
     if via.door == "room":
         return f"room:{via.room}/{via.member or ''}"  # whoever wrote to it
     if via.device is not None:
-        return f"link:{via.key or via.device}"
+        # What comes back with a name that had left is not what was here before.
+        return f"link:{via.key or via.device}" + f"/{via.moved}" * bool(via.moved)
     if via.session is not None and via.verified:
         return f"session:{via.session}"
     if via.door in ("wake", "homi"):

@@ -15,8 +15,6 @@ from homi import settings
 from homi.address import OWNER, POSTMASTER, Address, Name
 from homi.aliases import Aliases
 from homi.claims import (
-    NUMBER_HIGH,
-    NUMBER_LOW,
     Alias,
     Body,
     Claim,
@@ -25,16 +23,18 @@ from homi.claims import (
     Released,
     State,
     check_body,
+    free_number,
+    last_generation,
     real_folder,
 )
 from homi.clock import rfc3339
+from homi.departures import Departures
 from homi.desk import Desk, DeskSubscriber
 from homi.envelope import SessionRef
 from homi.errors import CannotCreate, NoSuchName, Usage
 from homi.mirrors import Mirrors
 from homi.routing import check_length, fronted_by, live_name
 from homi.settings import Settings
-from homi.store.lines import Finding
 from homi.store.state import StateFile
 
 Subscriber = Callable[[Name, Claim | None], None]
@@ -46,8 +46,7 @@ class Names:
     def __init__(self, file: StateFile[State]) -> None:
         """Load the file, and save what a first start mints: the instance and the
         numbers of the built-ins.  findings: what was unreadable."""
-        found, findings = file.load()
-        self.findings: list[Finding] = findings
+        found, self.findings = file.load()
         self._file = file
         self._subscribers: list[Subscriber] = []
         self._state = found or State(instance=secrets.token_hex(8))
@@ -60,6 +59,7 @@ class Names:
         self.mirrors = Mirrors(
             self._state.mirrors, self._number, self._desk.of, self._keep_mirrors
         )
+        self.departures = Departures(lambda: self._state, self._number, self._become)
         missing = [n for n in (OWNER, POSTMASTER) if n not in self._state.claims]
         if missing or found is None:
             claims = dict(self._state.claims)
@@ -86,8 +86,7 @@ class Names:
 
     def is_room(self, name: Name) -> bool:
         """Whether the name is a room's."""
-        claim = self._state.claims.get(name)
-        return claim is not None and claim.room
+        return (claim := self._state.claims.get(name)) is not None and claim.room
 
     def was(self, name: str) -> bool:
         """Whether the name was claimed and released."""
@@ -99,9 +98,8 @@ class Names:
         if claim is None:
             near = self.nearest(name)
             hint = f"did you mean {near}?" if near else "homi ls shows the names here"
-            raise NoSuchName(
-                f"no name {grammar.spelled(name)} on this device", hint=hint
-            )
+            none = f"no name {grammar.spelled(name)} on this device"
+            raise NoSuchName(none, hint=hint)
         return claim
 
     def all(self) -> list[Claim]:
@@ -136,10 +134,9 @@ class Names:
         """Make name a room; 64 for a bad name, 73 for one that is claimed."""
         wanted = grammar.parse_claimable(name)
         if self.get(wanted) is not None:
+            what, hint = "claimed", f"homi ls {wanted} shows it"
             if self.is_room(wanted):
                 what, hint = "a room", f"homi room ls {wanted} shows who is in it"
-            else:
-                what, hint = "claimed", f"homi ls {wanted} shows it"
             raise CannotCreate(f"{wanted} is {what} already", hint=hint)
         self._not_behind(wanted)
         self._put(msgspec.structs.replace(self._mint(wanted, now, None), room=True))
@@ -189,8 +186,7 @@ class Names:
 
     def fronted(self, name: Name) -> bool:
         """Whether the name is claimed and its sessions go by another."""
-        claim = self._state.claims.get(name)
-        return claim is not None and claim.front
+        return (claim := self._state.claims.get(name)) is not None and claim.front
 
     def front_of(self, name: Name) -> Name | None:
         """The fronted name whose sessions are called so; None: there is none."""
@@ -216,8 +212,7 @@ class Names:
 
     def bind(self, name: str, ref: SessionRef | None) -> Claim:
         """Keep which session a person gave the name to; Usage (64) for a built-in."""
-        claim = self._ownable(name)
-        return self._put(msgspec.structs.replace(claim, bound=ref))
+        return self._put(msgspec.structs.replace(self._ownable(name), bound=ref))
 
     def embody(self, name: str, body: Body | None) -> Claim:
         """Keep what the name is bound to, or that it is no more; Usage (64) for a
@@ -233,8 +228,7 @@ class Names:
 
     def embodied(self, ref: SessionRef) -> Claim | None:
         """The claim that is bound to that body."""
-        claims = self._state.claims.values()
-        return next((c for c in claims if c.body and c.body.ref == ref), None)
+        return next((c for c in self.all() if c.body and c.body.ref == ref), None)
 
     def settings(self, name: str) -> Settings:
         """What was chosen for the name; the defaults for one without a claim."""
@@ -281,20 +275,14 @@ class Names:
         return Claim(
             name=name,
             number=self._number() if before is None else before.number,
-            generation=1 if before is None else before.generation + 1,
+            generation=last_generation(self._state, name) + 1,
             at=rfc3339(now) if now else "",
             session_id=str(uuid.uuid4()),
             cwd=cwd,
         )
 
     def _number(self) -> int:
-        """A number nobody has.  One that was retired comes again by a chance of one
-        in 10**11 only, so no list of those is kept."""
-        taken = set(self._state.numbers())
-        while True:
-            number = NUMBER_LOW + secrets.randbelow(NUMBER_HIGH - NUMBER_LOW)
-            if number not in taken:
-                return number
+        return free_number(self._state)
 
     def _ownable(self, name: str, why: str = "belongs to no session") -> Claim:
         """The claim of that name; 64 for one that no session ever has."""
@@ -333,6 +321,18 @@ class Names:
         state = msgspec.structs.replace(self._state, **changes)
         self._file.save(state)
         self._state = state
+
+    def _become(self, state: State, name: Name) -> None:
+        """Save what became of a name that moves, and tell it: an alias in the place of
+        a claim first, so that what both are bound to is never without either."""
+        self._file.save(state)
+        claim = state.claims.get(name)
+        self._state = state
+        if claim is not None:
+            self._tell(name, claim)
+        self.aliases.become(state.aliases, name)
+        if claim is None:
+            self._tell(name, None)
 
     def _keep_mirrors(self, mirrors: dict[str, Mirror], ended: list[Mirror]) -> None:
         """Save mirrors; an address has one number, whether there or at the desk."""

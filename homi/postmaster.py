@@ -26,7 +26,7 @@ from homi.owners import Owners
 from homi.replies import Replies, Told
 from homi.rerouting import Rerouting
 from homi.returns import Returns
-from homi.routing import Place, resolve
+from homi.routing import Place, elsewhere, resolve
 from homi.space import Space
 from homi.store.base import Kept, Mail, Store
 from homi.store.mailbox import Item
@@ -80,8 +80,9 @@ class Postmaster:
         self.bounce, self.give_back = back.bounce, back.give_back
         self.outward = Outward(self.accept, self.refuse, self.tell)
         ways = (store, self._facts, clock, self._space, self._hint, self.outward)
-        self.reroute = Rerouting(*ways).reroute
         self.warn = back.warn
+        rerouting = Rerouting(*ways)
+        self.reroute, self.forward = rerouting.reroute, rerouting.forward
 
     def subscribe(self, hint: Callable[[Name, Item], None]) -> None:
         """Call hint with each newly stored envelope; losing a call costs time only."""
@@ -104,7 +105,7 @@ class Postmaster:
         elif (found := self._led(sub)) is None:
             return
         else:
-            to, place = found.to, found.name
+            to, place, stamp = found.to, found.name, sub.stamp
             if not found.local:
                 hops = onward(hops, self._device)
         fresh = self.outward.withheld and not self.received(place, head.id)
@@ -143,7 +144,27 @@ class Postmaster:
             if not (isinstance(error, NoSuchName) and self.astray(sub)):
                 self.refuse(sub, error)
             return None
-        return None if not found.local and self.outward.holds(sub) else found
+        if found.local:
+            return found
+        return None if self._was_here(sub) or self.outward.holds(sub) else found
+
+    def _was_here(self, sub: Submission) -> bool:
+        """Whether its name moved to another device, and it was finished here before:
+        then it is answered.  What follows the name is marked so."""
+        address = parse_address(sub.to)
+        if elsewhere(address, self._facts) is not None:
+            return False
+        alias = self._names.departures.moved(address.name)
+        if alias is None:
+            return False
+        box, message = self._store.mailbox(alias.name), sub.head.id
+        seq, rung = box.seq_of(message), box.rung_of(message)
+        if seq is not None and seq not in box.pending and rung is not Rung.MOVED:
+            sub.done(Result(message, True, Rung.STORED, alias.name, seq, True))
+            return True
+        if sub.stamp.via.moved != alias.moved:
+            sub.stamp = sub.stamp.following(alias.moved)
+        return False
 
     def refuse(self, sub: Submission, error: HomiError) -> None:
         """Answer with error; keep what was refused in quarantine with the reason."""
@@ -214,12 +235,18 @@ class Postmaster:
             return why
         linked = sub.stamp.linked
         return (
-            self._link_refused(sub) if linked else gate.kind_refused(head, via.door)
+            self._link_refused(sub, place)
+            if linked
+            else gate.kind_refused(head, via.door)
         ) or gate.too_long(length, self._store.largest_line())
 
-    def _link_refused(self, sub: Submission) -> HomiError | None:
-        """Why another device may not submit that."""
-        device, about = sub.stamp.via.device, sub.head.reply_to
+    def _link_refused(self, sub: Submission, place: Name) -> HomiError | None:
+        """Why another device may not submit that.  What follows a name that came from
+        there may be of any kind: it was admitted where the name was."""
+        device, about, via = sub.stamp.via.device, sub.head.reply_to, sub.stamp.via
+        peer = via.relay or device
+        if via.moved and peer and self._names.departures.follows(place, sub.to, peer):
+            return None
         ours = about is not None and self.replies.sent(device, about)
         return gate.link_refused(sub.head, device, ours=ours)
 

@@ -21,8 +21,9 @@ from homi.orders.links import Far as Far
 from homi.orders.links import FarTrace as FarTrace
 from homi.orders.links import Link as Link
 from homi.orders.links import Links as Links
-from homi.orders.links import Move as Move
+from homi.orders.links import MoveBlob as MoveBlob
 from homi.orders.links import OrderLink as OrderLink
+from homi.orders.moves import Move as Move
 from homi.orders.seats import SeatBind as SeatBind
 from homi.orders.seats import SeatOrder as SeatOrder
 from homi.orders.seats import SeatRespond as SeatRespond

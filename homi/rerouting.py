@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from homi import gate
 from homi.address import Address, Device, Name, parse_address
 from homi.clock import Clock, rfc3339
+from homi.digest import is_digest
 from homi.envelope import (
     Envelope,
     LedgerLine,
@@ -26,6 +27,7 @@ from homi.envelope import (
     origin,
 )
 from homi.errors import BadMessage, HomiError, NoInput, NotReached, StorageFailed
+from homi.hops import is_loop, onward
 from homi.outward import Told as Scanned
 from homi.routing import Facts, Place, resolve
 from homi.space import Space
@@ -84,20 +86,55 @@ class Rerouting:
         except HomiError as error:
             done(error)
             return
-        again = partial(self._submit, place, item, (envelope, head), done)
-        via = envelope.via
+        mail = (_let_go(item, envelope), head)
+        self._scan(envelope, mail, place, partial(self._submit, place, item, done))
+
+    def forward(
+        self, box: Mailbox, item: Item, to: Address, generation: int, done: Moved
+    ) -> None:
+        """Let what waits in the mailbox of a name follow the name to another device,
+        which has it in that generation; done comes once, when that is durable, with
+        the address.  A digest is only what lists mail here, and goes nowhere."""
+        try:
+            place = resolve(to, self._facts)
+            envelope = box.read(item)
+            head = _head(envelope, box)
+        except HomiError as error:
+            done(error)
+            return
+        if is_digest(head):
+            done(place.to)
+            return
+        given = item.repeat or item.session is not None or envelope.via.repeat
+        hops = onward(tuple(envelope.hops), self._facts.device)
+        now = _let_go(item, envelope)
+        parked = Reason.LOOP if is_loop(hops) else now.via.parked
+        via = replace(now.via, moved=generation, repeat=given, parked=parked)
+        mail = (replace(now, via=via, hops=list(hops)), head)
+        self._scan(envelope, mail, place, partial(self._submit, place, item, done))
+
+    def _scan(
+        self,
+        stored: Envelope,
+        mail: tuple[Envelope, Msg],
+        place: Place,
+        store: Callable[[tuple[Envelope, Msg], HomiError | None], None],
+    ) -> None:
+        """Store the mail made of what is stored, once nothing is found in it."""
+        via = stored.via
         # What a person let leave is theirs; the rest may be older than a rule.
         if place.local or via.parked is Reason.SCAN or not self._outward.concerns(via):
-            again(None)
+            store(mail, None)
         else:
-            self._outward.check(head, bytes(envelope.msg), again)
+            again = partial(store, mail)
+            self._outward.check(mail[1], bytes(stored.msg), again)
 
     def _submit(
         self,
         place: Place,
         item: Item,
-        mail: tuple[Envelope, Msg],
         done: Moved,
+        mail: tuple[Envelope, Msg],
         found: HomiError | None,
     ) -> None:
         """Store it in its new place, unless the scan found something."""
@@ -105,10 +142,6 @@ class Rerouting:
             done(found)
             return
         envelope, head = mail
-        if item.rung is not Rung.PARKED and envelope.via.parked is not None:
-            # It was let go here, and must not wait for that again there.
-            via = replace(envelope.via, parked=None)
-            envelope = replace(envelope, via=via)
         tail = _tail(place, envelope)
         long = gate.too_long(len(tail), self._store.largest_line())
         if long is not None:
@@ -196,6 +229,13 @@ class Rerouting:
             done(mail.to if kept else StorageFailed("its hold is not recorded there"))
 
         self._store.record(mail.place, line, held)
+
+
+def _let_go(item: Item, envelope: Envelope) -> Envelope:
+    """What was let go here must not wait for that again there."""
+    if item.rung is Rung.PARKED or envelope.via.parked is None:
+        return envelope
+    return replace(envelope, via=replace(envelope.via, parked=None))
 
 
 def _head(envelope: Envelope, box: Mailbox) -> Msg:

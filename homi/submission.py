@@ -77,6 +77,13 @@ class Stamp:
         self.origin = origin(via)
         self.set_aside = False  # its mail is in quarantine: not a second time
 
+    def following(self, generation: int) -> "Stamp":
+        """The same of mail that follows its name to another device."""
+        made = Stamp(msgspec.structs.replace(self.via, moved=generation))
+        made.process, made.free = self.process, self.free
+        made.set_aside = self.set_aside
+        return made
+
 
 class Result(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """What became of a submission: kept, or the error that says why not."""

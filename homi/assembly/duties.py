@@ -7,9 +7,10 @@ import asyncio
 from collections.abc import Iterable
 from typing import Protocol
 
-from homi.assembly import answers, rooms, secrets, spawn, wakes
+from homi.assembly import answers, moving, rooms, secrets, spawn, wakes
 from homi.courier.courier import Courier
 from homi.doors.office import Office
+from homi.links.talk import Talk
 from homi.reach import Reach
 from homi.store.lines import Finding
 
@@ -52,7 +53,7 @@ class Duties:
             duty.stop()
 
 
-def connect(office: Office, courier: Courier, reach: Reach) -> Duties:
+def connect(office: Office, courier: Courier, reach: Reach, talk: Talk) -> Duties:
     """Every duty, joined to the parts it concerns."""
     office.absent = reach.why
     office.commands = reach.commands
@@ -64,6 +65,7 @@ def connect(office: Office, courier: Courier, reach: Reach) -> Duties:
             secrets.connect(office),
             spawn.connect(office, reach),
             wakes.connect(office, reach),
+            moving.connect(office, talk, reach.clock),
         ]
     )
     made.findings += reach.findings

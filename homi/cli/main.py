@@ -45,6 +45,7 @@ MODULES = {
     "consult": "consult",
     "adopt": "adopt",
     "retitle": "adopt",
+    "move": "move",
     "pair": "pair",
     "unpair": "pair",
     "setup": "setup",

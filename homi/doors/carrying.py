@@ -11,7 +11,7 @@ from homi.address import Device, parse_name
 from homi.doors.answers import Doer, Reply
 from homi.errors import HomiError, Unavailable
 from homi.linked import Carried, Moved
-from homi.requests import Carry, Move, Request
+from homi.requests import Carry, MoveBlob, Request
 
 
 class Bulk(Protocol):
@@ -47,7 +47,7 @@ class Carrying:
 
     def doers(self) -> dict[type[Request], Doer]:
         """The verbs done here."""
-        return {Carry: self._carry, Move: self._move}
+        return {Carry: self._carry, MoveBlob: self._move}
 
     def abandon(self) -> None:
         """The caller hung up."""
@@ -61,7 +61,7 @@ class Carrying:
         self._tokens.append(request.token)
         reply(request.i, granted)
 
-    def _move(self, request: Move, reply: Reply) -> None:
+    def _move(self, request: MoveBlob, reply: Reply) -> None:
         """Answered when the blob is there, durably."""
 
         def done(answer: Moved | HomiError) -> None:

@@ -4,6 +4,7 @@ Owns the postmark of what a file tells: it is history, proven by nothing, and wh
 finished is never handed over.  homi-queue(1) states the rules.
 """
 
+from collections.abc import Callable
 from functools import partial
 
 from homi.address import Name, is_name, show
@@ -11,7 +12,7 @@ from homi.admitted import Imported, ImportedRow
 from homi.doors.answers import Doer, Reply
 from homi.doors.office import Office
 from homi.doors.rights import Rights
-from homi.envelope import Msg, Rung, Via
+from homi.envelope import Rung, Via
 from homi.errors import BadMessage, HomiError
 from homi.gate import HISTORY
 from homi.postmaster import Result, Stamp, Submission
@@ -51,41 +52,51 @@ class Importing:
 
         if not rows:
             reply(request.i, Imported(name=name, rows=rows))
+        by = (self._rights.caller.uid, self._rights.caller.pid)
         for at, past in enumerate(request.letters):
-            self._one(name, past, partial(settle, at))
+            bring(self._office, name, past, by, partial(settle, at))
 
-    def _one(self, name: Name, past: Past, settle: "partial[None]") -> None:
-        """One message: refused, there already, or submitted."""
-        raw = bytes(past.msg)
-        try:
-            head = parse_msg(raw)
-            if not is_name(head.from_):
-                raise BadMessage(f"{show(head.from_)} is not a name to be from")
-        except BadMessage as error:
-            settle(_refused("", error))
-            return
-        seq = self._office.store.mailbox(name).seq_of(head.id)
-        if seq is not None:
-            settle(ImportedRow(id=head.id, seq=seq, duplicate=True))
-            return
-        stamp = Stamp(self._via(head, past))
-        stamp.set_aside = True  # the file it came from is still there
-        sub = Submission(head, raw, stamp, name, lambda r: settle(_row(r)))
-        self._office.postmaster.accept(sub)
 
-    def _via(self, head: Msg, past: Past) -> Via:
-        """The postmark: who imports, and what the file says it was."""
-        caller = self._rights.caller
-        device = (past.was.via or {}).get("device")
-        known = isinstance(device, str) and is_name(device)
-        return Via(
-            door=HISTORY,
-            device=device if known else None,
-            uid=caller.uid,
-            pid=caller.pid,
-            repeat=past.was.rung in _GIVEN,
-            was=past.was,
-        )
+def bring(
+    office: Office,
+    name: Name,
+    past: Past,
+    by: tuple[int, int],
+    settle: Callable[[ImportedRow], None],
+) -> None:
+    """One message: refused, there already, or submitted; settle comes once.  by: the
+    uid and pid of who brings it."""
+    raw = bytes(past.msg)
+    try:
+        head = parse_msg(raw)
+        if not is_name(head.from_):
+            raise BadMessage(f"{show(head.from_)} is not a name to be from")
+    except BadMessage as error:
+        settle(_refused("", error))
+        return
+    seq = office.store.mailbox(name).seq_of(head.id)
+    if seq is not None:
+        settle(ImportedRow(id=head.id, seq=seq, duplicate=True))
+        return
+    stamp = Stamp(_via(past, by))
+    stamp.set_aside = True  # the file it came from is still there
+    sub = Submission(head, raw, stamp, name, lambda r: settle(_row(r)))
+    office.postmaster.accept(sub)
+
+
+def _via(past: Past, by: tuple[int, int]) -> Via:
+    """The postmark: who imports, and what the file says it was."""
+    uid, pid = by
+    device = (past.was.via or {}).get("device")
+    known = isinstance(device, str) and is_name(device)
+    return Via(
+        door=HISTORY,
+        device=device if known else None,
+        uid=uid,
+        pid=pid,
+        repeat=past.was.rung in _GIVEN,
+        was=past.was,
+    )
 
 
 def _row(result: Result) -> ImportedRow:

@@ -19,6 +19,7 @@ from homi.doors.answers import Answer
 from homi.doors.bundling import Bundles
 from homi.doors.carrying import Bulk
 from homi.doors.linking import Linked
+from homi.doors.moving import Moves
 from homi.doors.renaming import Renaming
 from homi.envelope import SHOWN, LedgerLine, MessageId, Reason, Rung, SessionRef
 from homi.errors import (
@@ -108,6 +109,7 @@ class Office:
         self.links: Linked | None = None
         self.bundles: Bundles | None = None
         self.bulk: Bulk | None = None
+        self.moves: Moves | None = None
         self.neighbours: Neighbours = Alone()
         self.brief: Briefing = lambda _names, _session, _ready: None
 

@@ -16,6 +16,7 @@ from homi.doors.commanding import Commanding
 from homi.doors.hooks import Hooks
 from homi.doors.importing import Importing
 from homi.doors.linking import Linking
+from homi.doors.moving import Movers
 from homi.doors.naming import Naming
 from homi.doors.office import Office
 from homi.doors.peering import Peering
@@ -52,6 +53,7 @@ class Verbs:
         self._spawning = Spawning(office, rights, clock)
         self._adopting = Adopting(office, rights, clock)
         self._waking = Waking(office, rights, clock)
+        self._movers = Movers(lambda: office.moves)
         self.doers: dict[type[Request], Doer] = {
             Hello: _again,
             **self._posting.doers(),
@@ -73,6 +75,7 @@ class Verbs:
             **self._spawning.doers(),
             **self._adopting.doers(),
             **self._waking.doers(),
+            **self._movers.doers(),
             **Views(office, rights).doers(),
             **Serving(office).doers(),
         }
@@ -90,6 +93,7 @@ class Verbs:
         self._spawning.abandon()
         self._adopting.abandon()
         self._waking.abandon()
+        self._movers.abandon()
 
 
 def _again(_request: Request, _reply: Reply) -> None:

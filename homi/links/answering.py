@@ -27,6 +27,7 @@ class Grant(StrEnum):
     NAMES = "names"  # to see which names are claimed here, and how they are
     TRACE = "trace"  # to see what became of the messages it sent
     CHECK = "check"  # to have a probe kept, and answered
+    MOVE = "move"  # to have names moved here and from here
     BLOB = "blob"  # to leave a blob here, and to get one by its hash
 
 

@@ -322,14 +322,16 @@ def _told(refusal: Refusal) -> str:
     return visible(f"{refusal.text or refusal.code}{hint}")[:1000]
 
 
-def _flags(envelope: Envelope, found: Next) -> list[str]:
+def _flags(envelope: Envelope, found: Next) -> dict[str, int]:
     """What is true of it as a mail frame."""
-    flags = ["verified"] if envelope.via.verified else []
-    if found.first:
-        flags.append("first")
-    if found.again:
-        flags.append("again")
-    return flags
+    via = envelope.via
+    return {
+        "verified": via.verified,
+        "first": found.first,
+        # What follows a name may have been read before it moved.
+        "again": found.again or (via.repeat and bool(via.moved)),
+        "moved": via.moved,
+    }
 
 
 def _ignore(_kept: bool) -> None:

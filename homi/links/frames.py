@@ -6,7 +6,7 @@ homi-protocol(7) is the format.
 
 import functools
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated
 
@@ -83,7 +83,8 @@ class Mail(Frame, frozen=True, kw_only=True):
     room: Short = ""  # the room it is a copy from, with its device
     first: bool = False  # of its lane, behind a refusal: what follows is in order
     turn: Counted | None = None  # as which it counts over there; homi-limits(7)
-    again: bool = False  # it was acked once, and is not known there any more
+    again: bool = False  # who it is for may have read it already
+    moved: Annotated[int, msgspec.Meta(ge=0)] = 0  # it follows a name that moved there
     msg: msgspec.Raw
 
 
@@ -238,13 +239,14 @@ def mail_tail(
     at: str,
     msg: bytes,
     *,
-    flags: Iterable[str],
+    flags: Mapping[str, int],
     turn: Counted | None = None,
     room: str | None = None,
 ) -> bytes:
-    """A mail frame behind its n: the rest of the line, msg as it came.  flags: the
-    fields that are true."""
-    more = b"".join(b',"%b":true' % flag.encode() for flag in flags)
+    """A mail frame behind its n: the rest of the line, msg as it came.  flags: fields
+    that are true, or a number above 0."""
+    set_ = ((key.encode(), _ENCODE(value)) for key, value in flags.items() if value)
+    more = b"".join(b',"%b":%b' % one for one in set_)
     if turn is not None:
         more += b',"turn":' + _ENCODE(turn)
     if room is not None:

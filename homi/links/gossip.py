@@ -195,7 +195,7 @@ class Gossip:
         """What is done with what a device answers about messages of ours."""
 
         def answered(res: Res | None) -> None:
-            found = _read(res, FarRungs)
+            found = read(res, FarRungs)
             for told in found.rungs[:AT_ONCE] if isinstance(found, FarRungs) else ():
                 self._parts.hints.take(device, told)
 
@@ -217,7 +217,7 @@ class Gossip:
         )
 
         def answered(res: Res | None) -> None:
-            found = _read(res, FarNames)
+            found = read(res, FarNames)
             if isinstance(found, FarNames):
                 now = rfc3339(self._clock.wall())
                 done(
@@ -242,7 +242,7 @@ class Gossip:
         over = None if exchange is None else exchange.peer
 
         def answered(res: Res | None) -> None:
-            found = _read(res, Steps)
+            found = read(res, Steps)
             if isinstance(found, Steps):
                 name = device if over is None else over.device
                 done(msgspec.structs.replace(found, device=name, asked=True))
@@ -260,12 +260,29 @@ class Gossip:
         ids = [MessageId(one) for one in _ids(line).ids[:AT_ONCE]]
         look(asker.key, ids, self._parts.hints.places(ids), reply)
 
+    def ask(
+        self,
+        device: Device,
+        verb: str,
+        fields: dict[str, object],
+        answered: Callable[[Res | None], None],
+        limit: float,
+    ) -> None:
+        """Ask that device itself; answered is called once, with None where no answer
+        came in so many seconds, or no link of its own is up."""
+        exchange = self._met.get(device)
+        if exchange is None:
+            answered(None)
+        else:
+            self._ask(exchange, verb, fields, answered, limit)
+
     def _ask(
         self,
         exchange: Exchange,
         verb: str,
         fields: dict[str, object],
         answered: Callable[[Res | None], None],
+        limit: float = LIMIT,
     ) -> None:
         """Ask; answered is called once, with None where no answer came in time."""
         if self._loop is None:
@@ -279,7 +296,7 @@ class Gossip:
                 left.clear()
                 waiting(res)
 
-        timer = self._loop.call_later(LIMIT, once, None)
+        timer = self._loop.call_later(limit, once, None)
         exchange.ask(verb, fields, once)
 
 
@@ -292,7 +309,7 @@ class _Ids(msgspec.Struct):
 _ids = msgspec.json.Decoder(_Ids).decode
 
 
-def _read(res: Res | None, kind: type[Answer]) -> Answer | HomiError:
+def read(res: Res | None, kind: type[Answer]) -> Answer | HomiError:
     """What an answer holds; else why there is none."""
     if res is None:
         return Unavailable("no answer in time")

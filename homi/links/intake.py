@@ -64,7 +64,7 @@ class Intake:
         self._peer = peer
         self._key = peer.fingerprint
         self._accept = desk.accept
-        self._stamps: dict[tuple[tuple[str, ...], bool, bool, str], Stamp] = {}
+        self._stamps: dict[tuple[tuple[str, ...], bool, bool, str, int], Stamp] = {}
         self._refused: set[Lane] = set()  # until their first comes again
 
     def take(self, mail: Mail, answered: Answered) -> None:
@@ -72,7 +72,7 @@ class Intake:
         msg, hops = bytes(mail.msg), tuple(mail.hops)
         try:
             head = parse_msg(msg)
-            kind = (hops, mail.verified, mail.again, mail.room)
+            kind = (hops, mail.verified, mail.again, mail.room, mail.moved)
             stamp = self._stamps.get(kind) or self._stamp(mail, hops)
         except HomiError as error:
             self._refuse(str(mail.n), error, answered)
@@ -124,7 +124,7 @@ class Intake:
         if len(self._stamps) >= STAMPS:
             self._stamps.clear()
         peer = self._peer.device
-        kind = hops, mail.verified, mail.again, mail.room
+        kind = hops, mail.verified, mail.again, mail.room, mail.moved
         found = self._stamps[kind] = Stamp(
             Via(
                 door="link",
@@ -135,6 +135,7 @@ class Intake:
                 # Who it was for may have read it before this device went back.
                 repeat=mail.again,
                 room=_room(mail.room),
+                moved=mail.moved,
             )
         )
         return found

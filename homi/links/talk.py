@@ -56,6 +56,7 @@ class Talk:
     ) -> None:
         """Read file, which is known.json; nothing is told before start()."""
         self._links = linkage.links
+        self.junction = linkage.junction
         self._book = linkage.book
         self._store = store
         self._saves, self._tells = Later(SAVE), Later(GATHER)

@@ -109,7 +109,10 @@ class Pack:
             envelope.hops,
             envelope.at,
             bytes(envelope.msg),
-            flags=["verified"] if envelope.via.verified else (),
+            flags={
+                "verified": envelope.via.verified,
+                "moved": envelope.via.moved,
+            },
             turn=self._turn(_decode_from(envelope.msg).id),
             room=envelope.via.room,
         )

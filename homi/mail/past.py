@@ -64,6 +64,11 @@ def exported(entry: Entry, envelope: Envelope) -> Exported:
     )
 
 
+def replaced(of: Exported, via: dict[str, Any]) -> Exported:
+    """The same with another postmark."""
+    return msgspec.structs.replace(of, via=via)
+
+
 def line(of: Exported) -> bytes:
     """The exported line, line feed included."""
     return encode(of) + b"\n"

@@ -24,7 +24,7 @@ class Carry(Request, frozen=True, tag="carry"):
     token: str
 
 
-class Move(Request, frozen=True, tag="blob"):
+class MoveBlob(Request, frozen=True, tag="blob"):
     """Have a blob there, or here, that is on one of the two; answered when it is."""
 
     callers = frozenset({CallerClass.PERSON, CallerClass.SERVICE})

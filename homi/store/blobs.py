@@ -9,6 +9,8 @@ import fcntl
 import hashlib
 import os
 import re
+import secrets
+from collections.abc import Iterable
 from typing import Self
 
 from homi.errors import BadMessage, HomiError, NoInput, NotReached, StorageFailed, Usage
@@ -53,6 +55,43 @@ class Blobs:
         except OSError as error:
             raise NoInput(f"no blob {name[:12]} here: {error.strerror}") from error
         return fd, self._disk.size(fd)
+
+    def keep(self, pieces: Iterable[bytes]) -> tuple[str, int]:
+        """Let what these pieces make be a blob, durably; its name and length.
+        OSError: the disk refuses, and nothing is kept."""
+        self._disk.mkdir(self._folder)
+        self._disk.sync_dir(self.root)
+        hidden = os.path.join(self._folder, f".{secrets.token_hex(8)}.new")
+        fd = self._disk.open(hidden, WRITE)
+        hashed, size = hashlib.sha256(), 0
+        try:
+            for piece in pieces:
+                write_all(self._disk, fd, piece, size)
+                hashed.update(piece)
+                size += len(piece)
+            self._disk.sync(fd)
+            name = hashed.hexdigest()
+            self._disk.rename(hidden, self._path(name))
+        except BaseException:
+            self._disk.unlink(hidden)
+            raise
+        finally:
+            self._disk.close(fd)
+        self._disk.sync_dir(self._folder)
+        return name, size
+
+    def read(self, name: str) -> bytes:
+        """The whole of a blob; 66 where there is none."""
+        fd, size = self.open(name)
+        try:
+            return self._disk.pread(fd, size, 0)
+        finally:
+            self._disk.close(fd)
+
+    def remove(self, name: str) -> None:
+        """Let there be no such blob; nothing happens where there is none."""
+        if self.size(name) is not None:
+            self._disk.unlink(self._path(name))
 
     def part(self, name: str) -> "Part":
         """What came of it so far, to be gone on with; 75 while another has it."""

@@ -45,11 +45,25 @@ RECOVERY = (
     "recover-done",
 )
 CLOSING = ("archive-made", "archive-inbox", "archive-ledger")
+MOVING = (
+    "move-begun",
+    "move-packed",
+    "move-copied",
+    "move-claimed",
+    "move-there",
+    "move-forwarded",
+    "move-left",
+    "move-arrived",
+    "move-history",
+    "move-settled",
+)
 INDEXING = ("words-written", "words-indexed")
 # Of a restart in place, in the old process and then in what it became.
 RESTART = ("restart-checked", "restart-shut", "restart-ended", "restart-taken")
 RUNS = ("run-planned", "run-begun", "run-ended", "run-answered")  # of a command
-POINTS = frozenset(COMMIT + CHECKPOINT + RECOVERY + CLOSING + INDEXING + RESTART + RUNS)
+POINTS = frozenset(
+    COMMIT + CHECKPOINT + RECOVERY + CLOSING + INDEXING + RESTART + RUNS + MOVING
+)
 
 
 class Kill:

@@ -221,7 +221,7 @@ def letter(to: str) -> Msg:
 def tail_of(head: Msg) -> bytes:
     """The frame that carries it, behind its number."""
     msg = encode(head)
-    return mail_tail("ada@mini", ("laptop",), "", msg, flags=["verified"])
+    return mail_tail("ada@mini", ("laptop",), "", msg, flags={"verified": True})
 
 
 async def main(role: str, root: Path, fd: int, count: int) -> None:

@@ -52,6 +52,7 @@ APART = {
     "alias add",
     "whois",
     "pair",
+    "move",
     "bundle write",
     *(f"room {verb}" for verb in ("create", "join", "leave", "rm", "ls")),
     *(f"wake {verb}" for verb in ("add", "ls")),

@@ -88,6 +88,7 @@ OF_VERB = {
     "room": "homi-room.1",
     "log": "homi-log.1",
     "wake": "homi-wake.1",
+    "move": "homi-move.1",
     **dict.fromkeys(("pair", "unpair"), "homi-pair.1"),
     **dict.fromkeys(("start", "stop", "restart", "run"), "homid.8"),
     **dict.fromkeys(("claim", "release", "alias", "set"), "homi-claim.1"),

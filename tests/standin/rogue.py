@@ -104,7 +104,7 @@ class Rogue:
         """Send one envelope; what the daemon says to it."""
         body = msg if isinstance(msg, bytes) else msgspec.json.encode(msg)
         way = (self.device,) if hops is None else hops
-        tail = mail_tail(to, way, "", body, flags=["verified"])
+        tail = mail_tail(to, way, "", body, flags={"verified": True})
         self._sent += 1
         self.say(mail_line(self._sent, tail)[:-1])
         return self.frame("ack")

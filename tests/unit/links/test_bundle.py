@@ -26,7 +26,9 @@ Lines = list[bytes]
 def bundle(to: str = "mini", signer: str = "laptop") -> Lines:
     """Three messages and what the writer has, signed."""
     tails = [
-        mail_tail("ada@mini", ["laptop"], "", b'{"id":"%d"}' % n, flags=["verified"])
+        mail_tail(
+            "ada@mini", ["laptop"], "", b'{"id":"%d"}' % n, flags={"verified": True}
+        )
         for n in range(3)
     ]
     mails = [mail_line(n, tail) for n, tail in enumerate(tails, 1)]

@@ -13,7 +13,7 @@ from homi.links.pulse import UNREAD_MAX
 from tests.unit.links.kit import End, Noted, Pair, Turned
 
 MAIL = mail_tail(
-    "ada@mini", ("laptop",), "", b'{"id":"x", "y" : 1}', flags=["verified"]
+    "ada@mini", ("laptop",), "", b'{"id":"x", "y" : 1}', flags={"verified": True}
 )
 
 
@@ -81,7 +81,7 @@ def test_there_is_room_for_a_window_and_again_after_its_ack() -> None:
 def test_one_longer_than_the_window_goes_alone() -> None:
     pair = Pair()
     body = b'{"text":"%b"}' % (b"x" * (2 << 20))
-    tail = mail_tail("ada@mini", ("laptop",), "", body, flags=["verified"])
+    tail = mail_tail("ada@mini", ("laptop",), "", body, flags={"verified": True})
     assert pair.laptop.exchange.room
     pair.laptop.exchange.mail(tail)
     assert not pair.laptop.exchange.room

@@ -84,10 +84,11 @@ class Mini:
         first: bool = False,
         again: bool = False,
         room: str | None = None,
+        moved: int = 0,
     ) -> asyncio.Future[Answer]:
         """What the peer will be answered."""
         body = msg if isinstance(msg, bytes) else msgspec.json.encode(msg)
-        flags = ["verified", *["first"] * first, *["again"] * again]
+        flags = {"verified": True, "first": first, "again": again, "moved": moved}
         tail = mail_tail(to, hops, "", body, flags=flags, room=room)
         mail = decode(mail_line(1, tail)[:-1])
         assert isinstance(mail, Mail)
@@ -156,7 +157,7 @@ def test_what_is_told_of_a_turn_is_believed_within_bounds(
 
     async def scenario(mini: Mini) -> None:
         body = msgspec.json.encode(letter())
-        tail = mail_tail("ada@mini", ["laptop"], "", body, flags=["verified"])
+        tail = mail_tail("ada@mini", ["laptop"], "", body, flags={"verified": True})
         turn = b'"turn":%b,"msg":' % json.dumps(told).encode()
         mail = decode(mail_line(1, tail.replace(b'"msg":', turn))[:-1])
         assert isinstance(mail, Mail)

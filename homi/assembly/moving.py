@@ -1,0 +1,331 @@
+"""Moves of names, joined to the parts of a daemon that they concern.
+
+Owns the tasks that they run in, one a name, and who hears of what; the steps are
+homi.moving's.  homi-move(1).
+"""
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Any, TypeVar
+
+from homi.address import Device, Name, parse_address, parse_claimable, parse_name
+from homi.assembly.history import Bringing, History
+from homi.assembly.parley import Parley
+from homi.clock import Clock
+from homi.doors.answers import Answer
+from homi.doors.office import Office, Shown
+from homi.envelope import Reason, Rung
+from homi.errors import HomiError, NotReached, Usage
+from homi.links.answering import Asker, Grant, Reply
+from homi.links.exchange import Exchange
+from homi.links.greeting import Peer
+from homi.links.talk import Talk
+from homi.moved import MoveDone
+from homi.moving.forwarding import Forwarding, Ways
+from homi.moving.origin import Origin
+from homi.moving.packing import Packing
+from homi.moving.parcel import Parcels, configs
+from homi.moving.planning import Order, Parts
+from homi.moving.said import VERB, Asked, Said
+from homi.moving.target import Here, Target, decode
+from homi.requests import Move
+from homi.store.blobs import Blobs
+from homi.store.disk import RealDisk
+from homi.store.fault import from_environment
+from homi.store.lines import Finding
+from homi.store.mailbox import Item
+
+log = logging.getLogger("homi.moving")
+
+PATIENCE = 4.0  # s until who asked a name to come asks again
+COMING = 900  # times it asks
+
+Value = TypeVar("Value")
+
+
+def connect(office: Office, talk: Talk, clock: Clock) -> "Moving":
+    """Let names be moved from here and to here, from start() on."""
+    moving = Moving(office, talk, clock)
+    office.moves = moving
+    explain = office.explain
+
+    def shown(place: Name, item: Item) -> Shown:
+        rung, reason, until = explain(place, item)
+        claim = office.names.get(place)
+        if claim is not None and claim.moving and rung is Rung.HELD:
+            reason = Reason.MOVING
+        return rung, reason, until
+
+    office.explain = shown
+    return moving
+
+
+async def aside(work: Callable[..., Value], *args: object) -> Value:
+    """The result of work, which touches the disk or asks git."""
+    return await asyncio.get_running_loop().run_in_executor(None, work, *args)
+
+
+class Moving:
+    """The moves of one daemon."""
+
+    def __init__(self, office: Office, talk: Talk, clock: Clock) -> None:
+        """Nothing moves before start()."""
+        self.findings: list[Finding] = []
+        self._office = office
+        self._talk = talk
+        self._names = office.names
+        self._tasks: dict[Name, asyncio.Task[MoveDone]] = {}
+        self._others: set[asyncio.Task[None]] = set()
+        self._parley = Parley(office, talk)
+        at = from_environment(os.environ) or _nowhere
+        parcels = Parcels(Blobs(office.root, RealDisk()))
+        self._origin = self._leaving(parcels, clock, at)
+        self._target = self._coming(parcels, clock, at)
+        self._target.leaves = lambda name: self._later(self._on(name))
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Go on from what names.json says."""
+        junction, answering = self._talk.junction, self._talk.gossip.answering
+        junction.questions[VERB] = answering.done_by(Grant.MOVE, self._asked)
+        junction.on_met.append(self._met)
+        loop.call_soon(self.sweep)
+
+    def stop(self) -> None:
+        """Begin nothing more; what was begun stands in names.json."""
+        self._target.stop()
+        for task in (*self._tasks.values(), *self._others):
+            task.cancel()
+
+    def sweep(self) -> None:
+        """Go on with every move that can go on."""
+        self._target.sweep()
+        for claim in self._names.departures.under_way():
+            if claim.moving is not None and claim.moving.there:
+                self._later(self._on(claim.name))
+
+    # ---- what people want ----
+
+    def move(self, request: Move, done: Callable[[Answer], None]) -> None:
+        """Begin, go on with, or end a move; done once, with what it came to."""
+        address, here = parse_address(request.name), self._office.device
+        if address.device not in (None, here):
+            if request.abort:
+                raise Usage("a move is ended on the device that the name leaves")
+            if request.device not in (None, here):
+                raise Usage(f"homi move {request.name} brings it here, no further")
+            self._told(self._come(request, address.name, address.device), done)
+            return
+        name = self._names.require(address.name).name if request.abort else address.name
+        if request.abort:
+            self._told(self._abort(name, force=request.force), done)
+            return
+        if request.device is None:
+            raise Usage(f"to which device? homi move {name} DEVICE")
+        order = Order(
+            name=name,
+            device=Device(parse_name(request.device)),
+            to=name if request.to is None else parse_claimable(request.to),
+            cwd=request.cwd or "",
+            session=request.session or "",
+            fork=request.fork,
+            spawn=request.spawn,
+            dirty=request.dirty,
+            dry_run=request.dry_run,
+        )
+        self._told(self._go(order), done)
+
+    async def _go(self, order: Order) -> MoveDone:
+        """A move, or the end of one that is under way already."""
+        if order.dry_run:
+            return await self._origin.go(order)
+        task = self._run(order.name, self._origin.go(order))
+        await asyncio.wait([task])
+        return _result(order.name, task)
+
+    async def _come(self, request: Move, name: Name, device: Device | None) -> MoveDone:
+        """Have a name of another device moved here."""
+        asked = Asked(
+            do="come",
+            name=parse_claimable(request.to or name),
+            to=name,
+            cwd=request.cwd or "",
+            session=request.session or "",
+            fork=request.fork,
+            spawn=request.spawn,
+            dirty=request.dirty,
+            dry_run=request.dry_run,
+        )
+        for _ in range(COMING):
+            said = await self._parley.ask(device or self._office.device, asked)
+            if said.done is not None:
+                return said.done
+        raise NotReached(f"{name} is still on its way", hint="ask once more")
+
+    async def _abort(self, name: Name, *, force: bool) -> MoveDone:
+        """End a move; what runs of it ends first."""
+        task = self._tasks.get(name)
+        if task is not None:
+            task.cancel()
+            await asyncio.wait([task])
+        return await self._origin.abort(name, force=force)
+
+    # ---- what other devices want ----
+
+    def _asked(self, asker: Asker, line: bytes, reply: Reply) -> None:
+        """A question of another device; answered when that is known."""
+        asked = decode(line)
+
+        async def answer() -> None:
+            try:
+                if asked.do == "come":
+                    reply(await self._send(asker.device, asked))
+                else:
+                    reply(await self._target.answer(asker.device, asked))
+            except HomiError as error:
+                reply(error)
+
+        self._later(answer())
+
+    async def _send(self, device: Device, asked: Asked) -> Said:
+        """A name that is to go to who asks: what came of it, or not yet."""
+        order = Order(
+            name=parse_name(asked.to),
+            device=device,
+            to=parse_claimable(asked.name),
+            cwd=asked.cwd,
+            session=asked.session,
+            fork=asked.fork,
+            spawn=asked.spawn,
+            dirty=asked.dirty,
+            dry_run=asked.dry_run,
+        )
+        if order.dry_run:
+            return Said(done=await self._origin.go(order))
+        task = self._tasks.get(order.name) or self._run(
+            order.name, self._origin.go(order)
+        )
+        done, _ = await asyncio.wait([task], timeout=PATIENCE)
+        return Said(done=_result(order.name, task)) if done else Said()
+
+    def _met(self, _exchange: Exchange, peer: Peer) -> None:
+        """A device is there again: what waited for its word goes on."""
+        for claim in self._names.departures.under_way():
+            if claim.moving is not None and claim.moving.device == peer.device:
+                self._later(self._on(claim.name))
+        for name, one in self._names.departures.forced().items():
+            if one.device == peer.device:
+                tell = self._origin.tell
+                self._later(tell(Name(name), one.device, one.to, one.generation))
+
+    # ---- inside ----
+
+    def _run(
+        self, name: Name, work: Coroutine[Any, Any, MoveDone]
+    ) -> "asyncio.Task[MoveDone]":
+        """The one task that moves a name."""
+        if (task := self._tasks.get(name)) is not None:
+            work.close()
+            return task
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks[name] = task
+
+        def over(task: "asyncio.Task[MoveDone]") -> None:
+            self._tasks.pop(name, None)
+            error = None if task.cancelled() else task.exception()
+            if error is not None:
+                log.info("%s: the move is not at its end: %s", name, error)
+
+        task.add_done_callback(over)
+        return task
+
+    async def _on(self, name: Name) -> None:
+        """Go on with a move."""
+        if name not in self._tasks:
+            await asyncio.wait([self._run(name, self._origin.resume(name))])
+
+    def _told(
+        self, work: Coroutine[Any, Any, MoveDone], done: Callable[[Answer], None]
+    ) -> None:
+        """Do work, and tell what came of it."""
+
+        async def told() -> None:
+            try:
+                done(await work)
+            except HomiError as error:
+                done(error)
+
+        self._later(told())
+
+    def _later(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do work in a task of its own."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._others.add(task)
+        task.add_done_callback(partial(_over, self._others))
+
+    def _leaving(
+        self, parcels: Parcels, clock: Clock, at: Callable[[str], None]
+    ) -> Origin:
+        """What moves names away."""
+        office = self._office
+        history = History(office.root, office.device)
+        folders = configs(office.config.registry_folders())
+        post = office.postmaster
+        packing = Packing(office.root, folders, history.lines, history.count, parcels)
+        ways = Ways(office.store, post.forward, office.record, post.bounce, clock)
+        forwarding = Forwarding(ways, at)
+        return Origin(
+            Parts(
+                here=office.device,
+                names=office.names,
+                owners=office.owners,
+                far=self._parley,
+                packing=packing,
+                forwarding=forwarding,
+                clock=clock,
+                aside=aside,
+                at=at,
+            )
+        )
+
+    def _coming(
+        self, parcels: Parcels, clock: Clock, at: Callable[[str], None]
+    ) -> Target:
+        """What takes them in."""
+        office = self._office
+        return Target(
+            Here(
+                names=office.names,
+                parcels=parcels,
+                disk=RealDisk(),
+                config=os.fspath(office.config.registry_folders()[0]),
+                bring=Bringing(office, aside),
+                spawn=None,
+                clock=clock,
+                aside=aside,
+                at=at,
+            )
+        )
+
+
+def _result(name: Name, task: "asyncio.Task[MoveDone]") -> MoveDone:
+    """What it came to; 75 where a person ended it."""
+    if task.cancelled():
+        raise NotReached(f"the move of {name} was ended", reason="moving")
+    return task.result()
+
+
+def _over(tasks: "set[asyncio.Task[None]]", task: "asyncio.Task[None]") -> None:
+    """One ended: a HomiError was for nobody, anything else is a bug that is told."""
+    tasks.discard(task)
+    error = None if task.cancelled() else task.exception()
+    if isinstance(error, HomiError):
+        log.info("a step of a move waits: %s", error.text)
+    elif error is not None:
+        log.error("a step of a move failed", exc_info=error)
+
+
+def _nowhere(_point: str) -> None:
+    """No test wants a crash."""

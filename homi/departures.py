@@ -1,0 +1,259 @@
+"""Names on their way from device to device, as names.json keeps them.
+
+Owns the steps that a move has on disk, each of them one save, and the fence: what has
+a lower generation than was known of a name is refused.  homi-move(1).
+"""
+
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from homi.address import Device, Name, parse_address
+from homi.claims import (
+    Alias,
+    Arrival,
+    Came,
+    Claim,
+    Forced,
+    Moving,
+    Released,
+    State,
+    last_generation,
+)
+from homi.clock import rfc3339
+from homi.errors import CannotCreate, NoSuchName, NotAllowed, NotReached
+from homi.routing import ALIASES_MAX
+
+Become = Callable[[State, Name], None]
+
+
+class Departures:
+    """The moves of one device.  Each change is on disk before its call returns."""
+
+    def __init__(
+        self, state: Callable[[], State], mint: Callable[[], int], become: Become
+    ) -> None:
+        """mint gives a number nobody has; become keeps a state, durably, and tells of
+        the name that it is about."""
+        self._state = state
+        self._mint = mint
+        self._become = become
+
+    # ---- the device it leaves ----
+
+    def under_way(self) -> list[Claim]:
+        """The claims that are moving, by name."""
+        claims = self._state().claims
+        return [claims[name] for name in sorted(claims) if claims[name].moving]
+
+    def forced(self) -> dict[str, Forced]:
+        """The moves that were ended without the other device."""
+        return dict(self._state().forced)
+
+    def moved(self, name: Name) -> Alias | None:
+        """The alias of a claim that moved away, to which name leads."""
+        aliases = self._state().aliases
+        for _ in range(ALIASES_MAX + 1):
+            alias = aliases.get(name)
+            if alias is None or alias.moved:
+                return alias
+            name = parse_address(alias.to).name
+        return None
+
+    def follows(self, place: Name, to: str, device: str) -> bool:
+        """Whether mail for that address, in that place, may come after the name from
+        that device."""
+        claim = self._state().claims.get(place)
+        if claim is not None:
+            return claim.came is not None and claim.came.device == device
+        return self.moved(parse_address(to).name) is not None
+
+    def begin(self, name: Name, wanted: Moving, now: float) -> Moving:
+        """Hand over nothing from now on; the move as it is kept, in a generation above
+        all that are known of the name.  75 for one that moves elsewhere already."""
+        claim = self._claim(name)
+        if (moving := claim.moving) is not None:
+            if (moving.device, moving.to) != (wanted.device, wanted.to):
+                raise _moves(claim, moving)
+            return moving
+        above = last_generation(self._state(), name) + 1
+        generation = max(above, wanted.generation)
+        moving = replace(wanted, generation=generation, at=rfc3339(now))
+        self._keep(replace(claim, moving=moving))
+        return moving
+
+    def arrived(self, name: Name) -> None:
+        """It is claimed there: from now on there is no way back but another move."""
+        claim, moving = self._moving(name)
+        if not moving.there:
+            self._keep(replace(claim, moving=replace(moving, there=True)))
+
+    def cancel(self, name: Name, *, forced: bool = False) -> Claim:
+        """It stays, under a generation above the one it would have had there.  forced:
+        the other device does not know, and is to be told.  75 where it is there."""
+        claim, moving = self._moving(name)
+        if moving.there and not forced:
+            raise NotReached(
+                f"{name} is on {moving.device} already",
+                hint=f"homi move {moving.to}@{moving.device} brings it back",
+                reason="moving",
+            )
+        state = self._state()
+        generation = moving.generation + 1
+        fences = {**state.fences, name: generation}
+        told = dict(state.forced)
+        if forced:
+            told[name] = Forced(moving.device, moving.to, generation)
+        stays = replace(claim, moving=None, generation=generation)
+        self._keep(stays, fences=fences, forced=told)
+        return stays
+
+    def told(self, name: Name) -> None:
+        """The other device knows of a move that was ended without it."""
+        forced = dict(self._state().forced)
+        if forced.pop(name, None) is not None:
+            self._become(replace(self._state(), forced=forced), name)
+
+    def leave(self, name: Name) -> Alias:
+        """Let the name lead to where it went; its number stands for it as before."""
+        claim, moving = self._moving(name)
+        state = self._state()
+        alias = Alias(
+            name=name,
+            to=f"{moving.to}@{moving.device}",
+            number=claim.number,
+            at=claim.at,
+            session_id=claim.session_id,
+            moved=moving.generation,
+        )
+        claims = dict(state.claims)
+        del claims[name]
+        fences = {**state.fences, name: moving.generation}
+        aliases = {**state.aliases, name: alias}
+        self._become(
+            replace(state, claims=claims, aliases=aliases, fences=fences), name
+        )
+        return alias
+
+    # ---- the device it comes to ----
+
+    def least(self, name: Name) -> int:
+        """The generation that a claim of the name must have to be taken here."""
+        return last_generation(self._state(), name) + 1
+
+    def arrive(
+        self,
+        name: Name,
+        came: Came,
+        generation: int,
+        now: float,
+        fields: Mapping[str, Any],
+    ) -> Claim:
+        """Claim name as it was elsewhere; that it is claimed already by this very move
+        is no error.  77 for a generation that is too low, 73 where it is another's."""
+        state = self._state()
+        here = state.claims.get(name)
+        if here is not None and here.generation == generation and _same(here, came):
+            return here
+        if generation <= last_generation(state, name):
+            raise NotAllowed(
+                f"{name} of generation {generation} is refused here: it was"
+                f" {last_generation(state, name)} already",
+                hint=f"homi move {name}@{came.device} --abort there",
+                reason="moving",
+            )
+        if here is not None:
+            raise CannotCreate(f"{name} is claimed on this device")
+        alias, released = state.aliases.get(name), state.released.get(name)
+        before: Alias | Released | None = alias or released
+        claim = Claim(
+            name=name,
+            number=self._mint() if before is None else before.number,
+            generation=generation,
+            at=rfc3339(now),
+            session_id=str(uuid.uuid4()) if alias is None else alias.session_id,
+            came=came,
+            **fields,
+        )
+        left = {key: each for key, each in state.aliases.items() if key != name}
+        old = {key: each for key, each in state.released.items() if key != name}
+        arrival = Arrival(came.device, came.name, generation)
+        self._keep(
+            claim,
+            aliases=left,
+            released=old,
+            fences={**state.fences, name: generation},
+            arrivals={**state.arrivals, name: arrival},
+        )
+        return claim
+
+    def came(self, name: Name, device: Device, of: Name, generation: int) -> bool:
+        """Whether the name is, or was, here by that move."""
+        arrival = self._state().arrivals.get(name)
+        known = arrival is not None and (arrival.device, arrival.name) == (device, of)
+        return known and arrival is not None and arrival.generation >= generation
+
+    def settled(self, name: Name) -> None:
+        """All that came with it is in place."""
+        claim = self._claim(name)
+        if claim.came is not None and claim.came.manifest:
+            self._keep(replace(claim, came=replace(claim.came, manifest="")))
+
+    def fence(self, name: Name, generation: int) -> None:
+        """Refuse the name below or at that generation from now on."""
+        state = self._state()
+        if state.fences.get(name, 0) < generation:
+            fences = {**state.fences, name: generation}
+            self._become(replace(state, fences=fences), name)
+
+    def give_back(
+        self, name: Name, to: Name, device: Device, generation: int, now: float
+    ) -> bool:
+        """Let a claim here yield to a higher generation there: what came goes on to
+        it.  Whether there was one to yield."""
+        claim = self._state().claims.get(name)
+        if claim is None or not _same(claim, Came(device=device, name=to)):
+            return False
+        if claim.generation >= generation:
+            return False
+        moving = Moving(
+            device=device, to=to, generation=generation, at=rfc3339(now), there=True
+        )
+        self._keep(replace(claim, moving=moving))
+        return True
+
+    def _claim(self, name: Name) -> Claim:
+        claim = self._state().claims.get(name)
+        if claim is None:
+            raise NoSuchName(f"no name {name} on this device")
+        return claim
+
+    def _moving(self, name: Name) -> tuple[Claim, Moving]:
+        """The claim and its move; 67 where it does not move."""
+        claim = self._claim(name)
+        if claim.moving is None:
+            raise NoSuchName(f"{name} is not on its way to another device")
+        return claim, claim.moving
+
+    def _keep(self, claim: Claim, **more: object) -> None:
+        """Save the claim, and what changes with it."""
+        state = self._state()
+        claims = {**state.claims, claim.name: claim}
+        self._become(replace(state, claims=claims, **more), claim.name)
+
+
+def _same(claim: Claim, came: Came) -> bool:
+    """Whether the claim came from there."""
+    known = claim.came
+    return known is not None and (known.device, known.name) == (came.device, came.name)
+
+
+def _moves(claim: Claim, moving: Moving) -> NotReached:
+    """Why it cannot be moved to yet another place."""
+    return NotReached(
+        f"{claim.name} is on its way to {moving.to}@{moving.device} since {moving.at}",
+        hint=f"homi move {claim.name} --abort ends that",
+        reason="moving",
+    )

@@ -1,0 +1,268 @@
+"""A move as the device that the name leaves drives it.
+
+Owns the order of the steps, and that this device decides nothing alone once it has
+asked: what the other one says counts.  homi-move(1).
+"""
+
+import logging
+
+from homi.address import Address, Device, Name
+from homi.claims import Alias, Claim, Moving
+from homi.errors import HomiError, NotReached, Usage
+from homi.moved import MoveDone, MovePlan
+from homi.moving.planning import Order, Parts, Planning
+from homi.moving.said import Asked, Do, Manifest, Said
+
+log = logging.getLogger("homi.moving")
+
+ASKS = 60  # times it is asked whether all is in place, some seconds each
+
+
+class Origin:
+    """The names that leave this device."""
+
+    def __init__(self, parts: Parts) -> None:
+        """Nothing moves before go() or resume()."""
+        self._parts = parts
+        self._planning = Planning(parts)
+        self._moves = parts.names.departures
+
+    async def go(self, order: Order) -> MoveDone:
+        """The whole move.  75 where it is not at its end: then it goes on by itself,
+        or stays as it is, as the words say."""
+        alias = self._moves.moved(order.name)
+        if alias is not None and alias.to == f"{order.to}@{order.device}":
+            return await self._gone(alias, order)
+        claim = self._planning.movable(order)
+        if claim.moving is not None:
+            same = Moving(device=order.device, to=order.to, generation=0)
+            self._moves.begin(claim.name, same, self._parts.clock.wall())
+            return await self.resume(claim.name)
+        plan, said = await self._planning.plan(claim, order)
+        if order.dry_run:
+            return _done(plan, "planned")
+        if order.fork:
+            return await self._fork(claim, order, plan)
+        wanted = Moving(
+            device=order.device,
+            to=order.to,
+            generation=said.generation,
+            cwd=said.cwd,
+            session=order.session or plan.conversation,
+            spawn=order.spawn,
+        )
+        self._moves.begin(order.name, wanted, self._parts.clock.wall())
+        self._parts.at("move-begun")
+        return await self._through(order.name, plan)
+
+    async def resume(self, name: Name) -> MoveDone:
+        """Go on with a move, from what the other device says of it."""
+        _, moving = self._moving(name)
+        if not moving.there:
+            said = await self._ask(name, moving, "status")
+            if said.there:
+                self._moves.arrived(name)
+        return await self._through(name, None)
+
+    async def abort(self, name: Name, *, force: bool) -> MoveDone:
+        """Let the name stay; 75 where it is there already, or nobody says."""
+        _, moving = self._moving(name)
+        if not force:
+            said = await self._ask(name, moving, "cancel")
+            if said.there:
+                self._moves.arrived(name)
+        stays = self._moves.cancel(name, forced=force)
+        log.info("%s stays, in generation %d", name, stays.generation)
+        return MoveDone(
+            name=name,
+            device=moving.device,
+            to=moving.to,
+            done="aborted",
+            generation=stays.generation,
+        )
+
+    async def _gone(self, alias: Alias, order: Order) -> MoveDone:
+        """It is there since before."""
+        moving = Moving(device=order.device, to=order.to, generation=alias.moved)
+        return await self._compare(order.name, moving, None, 0, 0)
+
+    async def tell(self, name: Name, device: Device, to: Name, generation: int) -> None:
+        """Tell a device of a move that was ended without it."""
+        asked = Asked(do="yield", name=name, to=to, generation=generation)
+        await self._parts.far.ask(device, asked)
+        self._moves.told(name)
+
+    # ---- the steps ----
+
+    async def _through(self, name: Name, plan: MovePlan | None) -> MoveDone:
+        """From wherever it stands to its end."""
+        parts = self._parts
+        claim, moving = self._moving(name)
+        count, sha256 = 0, ""
+        if not moving.there:
+            try:
+                count, sha256 = await self._claim_there(claim, moving)
+            except HomiError as error:
+                await self._back(name, moving, error)
+            self._moves.arrived(name)
+        parts.at("move-there")
+        to = Address(moving.to, moving.device)
+        forwarded = await parts.forwarding.run(
+            name, to, moving.generation, lambda: self._moves.leave(name)
+        )
+        parts.at("move-left")
+        log.info("%s moved to %s, %d letters after it", name, to, forwarded)
+        if sha256:
+            await parts.aside(parts.packing.drop, sha256)
+        return await self._compare(name, moving, plan, count, forwarded)
+
+    async def _claim_there(self, claim: Claim, moving: Moving) -> tuple[int, str]:
+        """Copy what goes along, then have it claimed: that is the commit.  How many
+        finished messages went along, and the manifest."""
+        parts = self._parts
+        base = Manifest(
+            name=claim.name,
+            device=parts.here,
+            to=moving.to,
+            generation=moving.generation,
+            cwd=moving.cwd,
+        )
+        sha256, manifest = await self._copied(claim, moving, base, fork=False)
+        said = await self._ask(claim.name, moving, "claim", sha256)
+        if not said.there:
+            raise NotReached(f"{moving.device} did not claim it", reason="moving")
+        parts.at("move-claimed")
+        return manifest.history.count if manifest.history else 0, sha256
+
+    async def _copied(
+        self, claim: Claim, moving: Moving, base: Manifest, *, fork: bool
+    ) -> tuple[str, Manifest]:
+        """All that goes along is there, as blobs."""
+        parts = self._parts
+        session = moving.session
+        packed = await parts.aside(parts.packing.pack, claim, base, session, fork)
+        parts.at("move-packed")
+        for part in packed.manifest.parts:
+            await parts.far.put(moving.device, part.sha256)
+        await parts.far.put(moving.device, packed.sha256)
+        parts.at("move-copied")
+        return packed.sha256, packed.manifest
+
+    async def _back(self, name: Name, moving: Moving, error: HomiError) -> None:
+        """Something went wrong before it was known to be claimed there.  Returns where
+        it is; else the name stays, if the other device agrees, and error is told."""
+        try:
+            if (await self._ask(name, moving, "cancel")).there:
+                return
+        except HomiError as why:
+            log.warning("%s is moving (%s; %s)", name, error.text, why.text)
+            raise NotReached(
+                f"{name} is on its way to {moving.device}, which does not answer:"
+                f" {error.text}",
+                hint="it goes on when the link is up;"
+                f" homi move {name} --abort ends it",
+                reason="moving",
+            ) from error
+        self._moves.cancel(name)
+        text = f"{name} stays here: {error.text}"
+        raise type(error)(text, hint=error.hint, reason=error.reason) from error
+
+    async def _fork(self, claim: Claim, order: Order, plan: MovePlan) -> MoveDone:
+        """A new name there, with a copy of the conversation."""
+        generation = plan.generation
+        moving = Moving(
+            device=order.device,
+            to=order.to,
+            generation=generation,
+            cwd=plan.cwd_there,
+            session=plan.conversation,
+            spawn=order.spawn,
+        )
+        base = Manifest(
+            name=claim.name,
+            device=self._parts.here,
+            to=order.to,
+            generation=generation,
+            cwd=plan.cwd_there,
+        )
+        sha256, _ = await self._copied(claim, moving, base, fork=True)
+        await self._ask(claim.name, moving, "claim", sha256, fork=True)
+        await self._parts.aside(self._parts.packing.drop, sha256)
+        done = await self._compare(claim.name, moving, plan, 0, 0)
+        return MoveDone(
+            name=done.name,
+            device=done.device,
+            to=done.to,
+            done="forked",
+            plan=plan,
+            generation=generation,
+            notes=done.notes,
+        )
+
+    async def _compare(
+        self,
+        name: Name,
+        moving: Moving,
+        plan: MovePlan | None,
+        count: int,
+        forwarded: int,
+    ) -> MoveDone:
+        """What both devices count once all is in place there."""
+        said, notes = Said(), list[str]()
+        try:
+            for _ in range(ASKS):
+                said = await self._ask(name, moving, "counts")
+                if said.settled or said.notes:
+                    break
+        except HomiError as error:
+            notes.append(f"{moving.device} does not say what it has: {error.text}")
+        if not notes and not said.settled:
+            notes.append("what came along is not in place yet")
+        return MoveDone(
+            name=name,
+            device=moving.device,
+            to=moving.to,
+            done="moved",
+            plan=plan,
+            generation=moving.generation,
+            history=count or (plan.history if plan else said.messages),
+            history_there=said.messages,
+            forwarded=forwarded,
+            waiting=self._parts.forwarding.waiting(moving.device),
+            notes=[*notes, *said.notes],
+        )
+
+    async def _ask(
+        self,
+        name: Name,
+        moving: Moving,
+        do: Do,
+        manifest: str = "",
+        *,
+        fork: bool = False,
+    ) -> Said:
+        """Ask the other device about this very move."""
+        asked = Asked(
+            do=do,
+            name=name,
+            to=moving.to,
+            generation=moving.generation,
+            manifest=manifest,
+            fork=fork,
+            spawn=moving.spawn,
+        )
+        return await self._parts.far.ask(moving.device, asked)
+
+    def _moving(self, name: Name) -> tuple[Claim, Moving]:
+        """The claim and its move; 64 where it does not move."""
+        claim = self._parts.names.require(name)
+        if claim.moving is None:
+            raise Usage(f"{claim.name} is not on its way to another device")
+        return claim, claim.moving
+
+
+def _done(plan: MovePlan, done: str) -> MoveDone:
+    """A plan as an answer."""
+    return MoveDone(
+        name=plan.name, device=plan.device, to=plan.to, done=done, plan=plan
+    )

@@ -1,0 +1,132 @@
+"""What goes with a name as blobs: its finished mail, its conversation, the manifest.
+
+Owns how they are packed and read again.  The mail that is not finished goes as mail.
+homi-move(1) has the parts, homi-protocol(7) the manifest.
+"""
+
+import os
+import zlib
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from homi.envelope import encode
+from homi.errors import BadMessage, HomiError, StorageFailed, VersionMismatch
+from homi.moving import conversation
+from homi.moving.conversation import Found
+from homi.moving.said import VERSION, Conversation, Manifest, Part
+from homi.store.blobs import PIECE, Blobs, failed
+
+MOST = 1 << 30  # bytes of one part, unpacked
+_decode = msgspec.json.Decoder(Manifest).decode
+
+
+class Packed(NamedTuple):
+    """A manifest as a blob, with what it names."""
+
+    sha256: str
+    manifest: Manifest
+
+
+class Parcels:
+    """Parcels of one state root, made and opened; beside the loop."""
+
+    def __init__(self, blobs: Blobs) -> None:
+        """Touches nothing yet."""
+        self._blobs = blobs
+
+    def pack(
+        self, base: Manifest, history: Iterable[bytes] | None, found: Found | None
+    ) -> Packed:
+        """Let base, with its parts, be blobs here; 74 or 75 where the disk refuses."""
+        try:
+            if history is not None:
+                base = replace(base, history=self._part(history))
+            if found is not None:
+                part = self._part(conversation.lines(found.path))
+                told = Conversation(id=found.id, cwd=found.cwd, part=part)
+                base = replace(base, conversation=told)
+            sha256, _ = self._blobs.keep(_squeezed([encode(base)]))
+        except OSError as error:
+            raise failed(error) from error
+        return Packed(sha256, base)
+
+    def open(self, sha256: str) -> Manifest:
+        """The manifest of a parcel all of which is here; 66 where a part is missing,
+        65 and 76 where it cannot be read."""
+        try:
+            manifest = _decode(b"".join(_plain(self._blobs.read(sha256))))
+        except (msgspec.DecodeError, RecursionError, zlib.error) as error:
+            raise BadMessage(f"the manifest {sha256[:12]} is none") from error
+        if manifest.v != VERSION:
+            text = f"a manifest of version {manifest.v}, this homi reads {VERSION}"
+            raise VersionMismatch(text, hint="run the same homi on both devices")
+        for part in manifest.parts:
+            if self._blobs.size(part.sha256) != part.size:
+                raise BadMessage(f"the part {part.sha256[:12]} of it is not here")
+        return manifest
+
+    def lines(self, part: Part) -> Iterator[bytes]:
+        """The lines of a part, each whole."""
+        rest = b""
+        for piece in _plain(self._blobs.read(part.sha256)):
+            *whole, rest = (rest + piece).split(b"\n")
+            yield from (line + b"\n" for line in whole)
+        if rest:
+            raise StorageFailed(f"the part {part.sha256[:12]} ends within a line")
+
+    def drop(self, sha256: str) -> None:
+        """Remove a parcel; what of it is gone already is no matter."""
+        try:
+            parts = [part.sha256 for part in self.open(sha256).parts]
+        except HomiError:
+            parts = []
+        for each in (*parts, sha256):
+            try:
+                self._blobs.remove(each)
+            except OSError:
+                continue  # it takes room, and does no other harm
+
+    def _part(self, lines: Iterable[bytes]) -> Part:
+        """Keep lines, packed."""
+        count = 0
+
+        def counted() -> Iterator[bytes]:
+            nonlocal count
+            for line in lines:
+                count += 1
+                yield line
+
+        sha256, size = self._blobs.keep(_squeezed(counted()))
+        return Part(sha256=sha256, size=size, count=count)
+
+
+def _squeezed(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Lines in compressed pieces."""
+    packer = zlib.compressobj(6)
+    for line in lines:
+        if piece := packer.compress(line):
+            yield piece
+    yield packer.flush()
+
+
+def _plain(data: bytes) -> Iterator[bytes]:
+    """What was compressed, in pieces; BadMessage where that is too much."""
+    unpacker, size = zlib.decompressobj(), 0
+    while data:
+        piece = unpacker.decompress(data, PIECE)
+        size += len(piece)
+        if size > MOST:
+            raise BadMessage("a part is too large", reason="too-large")
+        yield piece
+        data = unpacker.unconsumed_tail
+        if not piece and not data:
+            break
+    yield unpacker.flush()
+
+
+def configs(folders: Iterable[str | os.PathLike[str]]) -> list[str]:
+    """The folders of transcripts under the folders of the clients."""
+    return [os.path.join(folder, "projects") for folder in folders]

@@ -1,0 +1,287 @@
+"""A move as the device that the name comes to takes part in it.
+
+Owns what is taken here: the claim that is kept durably is the move.  homi-move(1).
+"""
+
+import asyncio
+import logging
+import os
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, Protocol
+
+import msgspec
+
+from homi.address import Device, Name, parse_claimable
+from homi.claims import Came
+from homi.clock import Clock
+from homi.errors import (
+    BadMessage,
+    CannotCreate,
+    HomiError,
+    NotReached,
+    StorageFailed,
+    Unavailable,
+)
+from homi.moving import conversation, workspace
+from homi.moving.parcel import Parcels
+from homi.moving.planning import Aside
+from homi.moving.said import Asked, Manifest, Said
+from homi.names import Names
+from homi.store.disk import Disk
+
+log = logging.getLogger("homi.moving")
+
+PATIENCE = 4.0  # s a question about what is being put in place waits for it
+
+
+class Bring(Protocol):
+    """Stores finished messages of before in a mailbox."""
+
+    async def __call__(self, name: Name, lines: Iterable[bytes]) -> tuple[int, int]:
+        """How many stand there now, and how many cannot be stored."""
+        ...
+
+
+class Spawn(Protocol):
+    """Starts an agent for a name."""
+
+    async def __call__(self, name: Name, cwd: str, session: str) -> None:
+        """HomiError where it cannot be."""
+        ...
+
+
+class Here(NamedTuple):
+    """What a name is put in place with."""
+
+    names: Names
+    parcels: Parcels
+    disk: Disk
+    config: str  # the folder of the client's transcripts
+    bring: Bring
+    spawn: Spawn | None
+    clock: Clock
+    aside: Aside
+    at: Callable[[str], None]
+
+
+TRANSIENT = (NotReached, StorageFailed, OSError)  # tried again by the sweep
+
+
+class Settled(NamedTuple):
+    """What came with a name, once it is in place."""
+
+    messages: int = 0
+    notes: tuple[str, ...] = ()
+
+
+class Target:
+    """The names that come to this device."""
+
+    def __init__(self, here: Here) -> None:
+        """Nothing is put in place before start()."""
+        self._here = here
+        self._moves = here.names.departures
+        self._settled: dict[Name, Settled] = {}
+        self._tasks: dict[Name, asyncio.Task[None]] = {}
+        # Told to have a claim that yields go on its way.
+        self.leaves: Callable[[Name], None] = lambda _name: None
+
+    def sweep(self) -> None:
+        """Put in place what came before and is not yet."""
+        for claim in self._here.names.all():
+            if claim.came is not None and claim.came.manifest:
+                self._settle(claim.name)
+
+    def stop(self) -> None:
+        """Begin nothing more; the rest comes with the next start."""
+        for task in self._tasks.values():
+            task.cancel()
+
+    async def answer(self, device: Device, asked: Asked) -> Said:
+        """The answer to a question about a name that comes from device; HomiError
+        where it cannot be what is asked."""
+        name = parse_claimable(asked.to)
+        match asked.do:
+            case "plan":
+                return await self._plan(name, device, asked)
+            case "claim":
+                return await self._claim(name, device, asked)
+            case "status":
+                return Said(there=self._is_there(name, device, asked))
+            case "cancel":
+                return self._cancel(name, device, asked)
+            case "yield":
+                return self._yield(name, device, asked)
+            case _:
+                return await self._counts(name)
+
+    # ---- before ----
+
+    async def _plan(self, name: Name, device: Device, asked: Asked) -> Said:
+        """What it would find here; 73 or 75 where it would not be taken."""
+        here = self._here
+        self._check_free(name, device, asked)
+        if asked.spawn and here.spawn is None:
+            raise Unavailable("no agent can be started there by a move yet")
+        least = self._moves.least(name)
+        if not asked.cwd:
+            return Said(generation=least)
+        space, dirty = asked.workspace, asked.dirty
+        cwd, notes = await here.aside(workspace.folder, asked.cwd, space, dirty)
+        return Said(generation=least, cwd=cwd, notes=notes)
+
+    def _check_free(self, name: Name, device: Device, asked: Asked) -> None:
+        """73 where the name is another's."""
+        names = self._here.names
+        if names.get(name) is not None and not self._is_there(name, device, asked):
+            raise CannotCreate(
+                f"{name} is claimed there",
+                hint="homi release it there, or call it otherwise: --as NEW",
+            )
+        alias = names.aliases.get(name)
+        if (
+            alias is not None
+            and not alias.moved
+            and alias.to != f"{asked.name}@{device}"
+        ):
+            raise CannotCreate(
+                f"{name} is an alias of {alias.to} there",
+                hint=f"homi alias rm {name} there, or call it otherwise: --as NEW",
+            )
+
+    # ---- the claim ----
+
+    async def _claim(self, name: Name, device: Device, asked: Asked) -> Said:
+        """Claim it: that is the move.  Asked again it is the same answer."""
+        if self._is_there(name, device, asked):
+            return Said(there=True, generation=asked.generation)
+        here = self._here
+        manifest: Manifest = await here.aside(self._opened, asked.manifest)
+        told = (manifest.device, manifest.name, manifest.to, manifest.generation)
+        if told != (device, asked.name, asked.to, asked.generation):
+            raise BadMessage("the manifest is of another move")
+        of = Name("" if asked.fork else asked.name)
+        came = Came(device=device, name=of, manifest=asked.manifest)
+        fields = {
+            "cwd": manifest.cwd or None,
+            "settings": manifest.settings,
+            "front": manifest.front,
+            "body": manifest.body,
+        }
+        now = here.clock.wall()
+        self._moves.arrive(name, came, asked.generation, now, fields)
+        here.at("move-arrived")
+        self._settle(name, spawn=asked.spawn)
+        return Said(there=True, generation=asked.generation)
+
+    def _opened(self, sha256: str) -> Manifest:
+        """Beside the loop: a parcel whose folder is here."""
+        manifest = self._here.parcels.open(sha256)
+        if manifest.cwd and not os.path.isdir(manifest.cwd):
+            raise NotReached(f"the folder {manifest.cwd} there is gone")
+        return manifest
+
+    def _is_there(self, name: Name, device: Device, asked: Asked) -> bool:
+        """Whether it is, or was, here by that very move."""
+        of = Name("" if asked.fork else asked.name)
+        generation = max(asked.generation, 1)
+        return asked.do != "plan" and self._moves.came(name, device, of, generation)
+
+    def _cancel(self, name: Name, device: Device, asked: Asked) -> Said:
+        """Never take it in that generation, unless that is done already."""
+        if self._is_there(name, device, asked):
+            return Said(there=True)
+        self._moves.fence(name, asked.generation)
+        return Said()
+
+    def _yield(self, name: Name, device: Device, asked: Asked) -> Said:
+        """It is there again, in a higher generation: what is here follows it."""
+        now, of = self._here.clock.wall(), Name(asked.name)
+        if self._moves.give_back(name, of, device, asked.generation, now):
+            self.leaves(name)
+        else:
+            self._moves.fence(name, asked.generation)
+        return Said()
+
+    # ---- what comes with it ----
+
+    def _settle(self, name: Name, *, spawn: bool = False) -> None:
+        """Put what came with the claim in place, beside everything else."""
+        if name in self._tasks:
+            return
+        task = asyncio.get_running_loop().create_task(self._place(name, spawn=spawn))
+        self._tasks[name] = task
+        task.add_done_callback(lambda _task: self._tasks.pop(name, None))
+
+    async def _place(self, name: Name, *, spawn: bool) -> None:
+        """The history into the mailbox, the transcript to where the client looks."""
+        here = self._here
+        claim = here.names.require(name)
+        sha256 = "" if claim.came is None else claim.came.manifest
+        notes, stored = list[str](), 0
+        try:
+            manifest: Manifest = await here.aside(here.parcels.open, sha256)
+            stored, notes = await self._unpack(name, manifest)
+            if spawn and here.spawn is not None:
+                told = manifest.conversation
+                await here.spawn(name, claim.cwd or "", told.id if told else "")
+        except TRANSIENT as error:
+            log.warning("%s: what came along waits: %s", name, error)
+            self._settled[name] = Settled(stored, (f"it waits: {error}",))
+            return
+        except HomiError as error:
+            notes.append(error.text)
+        for note in notes:
+            log.warning("%s: %s", name, note)
+        self._settled[name] = Settled(stored, tuple(notes))
+        if here.names.get(name) is not None:
+            self._moves.settled(name)
+        here.at("move-settled")
+        if not notes:  # else a person may want what lies in it
+            await here.aside(here.parcels.drop, sha256)
+
+    async def _unpack(self, name: Name, manifest: Manifest) -> tuple[int, list[str]]:
+        """How many messages stand in the mailbox, and what a person should know."""
+        here, notes, stored = self._here, list[str](), 0
+        if manifest.history is not None:
+            lines = here.parcels.lines(manifest.history)
+            stored, bad = await here.bring(name, lines)
+            if bad:
+                notes.append(f"{bad} messages of its history cannot be stored")
+        here.at("move-history")
+        if manifest.conversation is not None:
+            await here.aside(self._transcript, manifest)
+        return stored, notes
+
+    def _transcript(self, manifest: Manifest) -> None:
+        """Beside the loop: the transcript with the paths of this device."""
+        told = manifest.conversation
+        if told is None:
+            return
+        data = b"".join(self._here.parcels.lines(told.part))
+        data = conversation.translate(data, told.cwd, manifest.cwd)
+        cwd = manifest.cwd or told.cwd
+        here = self._here
+        conversation.keep(here.disk, here.config, told.id, cwd, data)
+
+    async def _counts(self, name: Name) -> Said:
+        """What is in place, once it is or a moment later."""
+        task = self._tasks.get(name)
+        if task is not None:
+            await asyncio.wait([task], timeout=PATIENCE)
+        claim = self._here.names.get(name)
+        known = self._settled.get(name)
+        done = claim is None or claim.came is None or not claim.came.manifest
+        found = known or Settled()
+        notes = [*found.notes]
+        if done and known is None:
+            notes.append("it was put in place before a restart, and is not counted")
+        return Said(settled=done, messages=found.messages, notes=notes)
+
+
+def decode(line: bytes) -> Asked:
+    """The question in a line; who calls deals with what is none."""
+    return _decode(line)
+
+
+_decode = msgspec.json.Decoder(Asked).decode

@@ -1,0 +1,97 @@
+"""The repository a name works in: what of it can be had on another device.
+
+Owns the asking of git.  Copies no file.  homi-move(1) has the rules.
+"""
+
+import os
+import subprocess
+
+from homi.errors import NotReached
+from homi.moving.said import Workspace
+
+PATIENCE = 20.0  # s: a large tree on a slow disk
+
+
+def look(cwd: str) -> Workspace | None:
+    """The repository of a folder as it is now; None where it is in none."""
+    commit = _git(cwd, "rev-parse", "--verify", "HEAD")
+    if commit is None:
+        return None
+    status = _git(cwd, "status", "--porcelain") or ""
+    return Workspace(
+        url=_git(cwd, "remote", "get-url", "origin") or "",
+        branch=_git(cwd, "branch", "--show-current") or "",
+        commit=commit,
+        dirty=len(status.splitlines()),
+    )
+
+
+def check(cwd: str, dirty: int) -> None:
+    """75 where files of the folder are in no commit: they would be left behind."""
+    if dirty:
+        raise NotReached(
+            f"{cwd} has {dirty} uncommitted file{'s' * (dirty != 1)}, which a move does"
+            " not copy",
+            hint="commit and push them, or leave them behind: --dirty",
+            reason="moving",
+        )
+
+
+def folder(asked: str, wanted: Workspace | None, dirty: bool) -> tuple[str, list[str]]:
+    """The real path of the folder asked for, and what a person should know of it; 75
+    where it is not here, or its repository lacks the commit."""
+    cwd = os.path.expanduser(asked)
+    if not os.path.isdir(cwd):
+        fix = _clone(cwd, wanted) if wanted else f"mkdir {cwd}"
+        raise NotReached(
+            f"there is no folder {cwd} there",
+            hint=f"{fix} there first, or name another: --cwd DIR",
+            reason="moving",
+        )
+    notes = [] if wanted is None else compare(cwd, wanted, dirty)
+    return os.path.realpath(cwd), notes
+
+
+def compare(cwd: str, wanted: Workspace, dirty: bool) -> list[str]:
+    """What a person should know of the folder here, of what it was elsewhere; 75 where
+    its commit is not here, unless dirty."""
+    here = look(cwd)
+    short = wanted.commit[:12]
+    if here is None:
+        text, fix = f"{cwd} is no git repository here", _clone(cwd, wanted)
+    elif _git(cwd, "cat-file", "-e", f"{wanted.commit}^{{commit}}") is None:
+        text, fix = (
+            f"{cwd} has no commit {short} here",
+            "git push there, git fetch here",
+        )
+    elif here.commit != wanted.commit:
+        return [f"{cwd} is at {here.commit[:12]} here, it was at {short}"]
+    else:
+        return []
+    if not dirty:
+        raise NotReached(text, hint=f"{fix}; or without it: --dirty", reason="moving")
+    return [text]
+
+
+def _clone(cwd: str, wanted: Workspace) -> str:
+    """How the folder can be had."""
+    branch = f" -b {wanted.branch}" if wanted.branch else ""
+    return f"git clone{branch} {wanted.url or 'URL'} {cwd}"
+
+
+def _git(cwd: str, *argv: str) -> str | None:
+    """What git says; None where it says no, or is not there."""
+    env = {key: value for key, value in os.environ.items() if key[:4] != "GIT_"}
+    try:
+        done = subprocess.run(
+            ("git", "-C", cwd, *argv),
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            env=env | {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"},
+            timeout=PATIENCE,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    out = done.stdout.decode("utf-8", "replace").rstrip("\n")
+    return out if done.returncode == 0 else None

@@ -1,0 +1,166 @@
+"""The steps of a move on disk: each survives a restart, and the lower yields."""
+
+from pathlib import Path
+
+import pytest
+
+from homi.address import Device, Name
+from homi.claims import Came, Moving
+from homi.errors import CannotCreate, NoSuchName, NotAllowed, NotReached
+from homi.names import Names
+from tests.unit.names.test_names import NOW, names_at
+
+ADA, MINI, HUB = Name("ada"), Device("mini"), Device("hub")
+CAME = Came(device=MINI, name=ADA, manifest="m")
+
+
+def leaving(names: Names, device: Device = MINI, generation: int = 0) -> Moving:
+    """ada on its way."""
+    wanted = Moving(device=device, to=ADA, generation=generation)
+    return names.departures.begin(ADA, wanted, NOW)
+
+
+def arrive(names: Names, generation: int, came: Came = CAME) -> int:
+    """ada claimed here by a move; its generation."""
+    return names.departures.arrive(ADA, came, generation, NOW, {}).generation
+
+
+def test_a_name_leaves_in_three_steps_each_of_which_is_kept(tmp_path: Path) -> None:
+    names = names_at(tmp_path)
+    number = names.claim("ada", None, NOW)[0].number
+    assert leaving(names).generation == 2
+    names = names_at(tmp_path)
+    moving = names.require("ada")
+    assert moving.ownerless
+    assert moving.moving is not None
+    assert not moving.moving.there
+    names.departures.arrived(ADA)
+    names = names_at(tmp_path)
+    found = names.departures.under_way()
+    assert [claim.moving.there for claim in found if claim.moving] == [True]
+    names.departures.leave(ADA)
+    names = names_at(tmp_path)
+    assert names.get("ada") is None
+    alias = names.aliases.get("ada")
+    assert alias is not None
+    assert (alias.to, alias.number, alias.moved) == ("ada@mini", number, 2)
+    assert names.departures.moved(ADA) == alias
+
+
+def test_its_socket_stands_for_one_or_the_other_all_the_time(tmp_path: Path) -> None:
+    """An alias is told before the claim is gone, and the other way round."""
+    names = names_at(tmp_path)
+    told = list[str]()
+    names.claim("ada", None, NOW)
+    leaving(names)
+    names.departures.arrived(ADA)
+    names.subscribe(lambda _, claim: told.append("claim" if claim else "no claim"))
+    names.aliases.subscribe(lambda _, one: told.append("alias" if one else "no alias"))
+    names.departures.leave(ADA)
+    assert told == ["alias", "no claim"]
+    told.clear()
+    arrive(names, 3)
+    assert told == ["claim", "no alias"]
+
+
+def test_a_move_to_elsewhere_waits_for_the_end_of_the_first(tmp_path: Path) -> None:
+    """The same again is the same move."""
+    names = names_at(tmp_path)
+    names.claim("ada", None, NOW)
+    first = leaving(names)
+    assert leaving(names) == first
+    with pytest.raises(NotReached, match="on its way to ada@mini"):
+        leaving(names, HUB)
+
+
+def test_what_is_ended_stays_above_what_the_other_might_claim(tmp_path: Path) -> None:
+    """And once it is there, only force ends it."""
+    names = names_at(tmp_path)
+    names.claim("ada", None, NOW)
+    leaving(names)
+    assert names.departures.cancel(ADA).generation == 3
+    assert not names.require("ada").ownerless
+    assert leaving(names).generation == 4
+    names.departures.arrived(ADA)
+    with pytest.raises(NotReached, match="on mini already"):
+        names.departures.cancel(ADA)
+    assert names.departures.cancel(ADA, forced=True).generation == 5
+    names = names_at(tmp_path)
+    assert names.departures.forced()["ada"].generation == 5
+    names.departures.told(ADA)
+    assert names_at(tmp_path).departures.forced() == {}
+
+
+def test_a_lower_generation_is_never_taken(tmp_path: Path) -> None:
+    """Not after a fence, a release or a departure; a higher one is."""
+    names = names_at(tmp_path)
+    assert names.departures.least(ADA) == 1
+    names.departures.fence(ADA, 4)
+    for low in (2, 4):
+        with pytest.raises(NotAllowed, match="is refused here"):
+            arrive(names, low)
+    assert arrive(names, 5) == 5
+    names.release("ada")
+    names = names_at(tmp_path)
+    with pytest.raises(NotAllowed):
+        arrive(names, 5)
+    assert names.claim("ada", None, NOW)[0].generation == 6
+    with pytest.raises(CannotCreate, match="claimed on this device"):
+        arrive(names, 9)
+
+
+def test_the_same_claim_again_is_no_error(tmp_path: Path) -> None:
+    """As after an answer that was lost; by another move it is another's."""
+    names = names_at(tmp_path)
+    arrive(names, 2)
+    names = names_at(tmp_path)
+    assert arrive(names, 2) == 2
+    with pytest.raises(NotAllowed):
+        arrive(names, 2, Came(device=HUB, name=ADA))
+    assert names.departures.came(ADA, MINI, ADA, 2)
+    assert not names.departures.came(ADA, MINI, ADA, 3)
+    assert not names.departures.came(ADA, HUB, ADA, 2)
+
+
+def test_that_it_came_is_known_when_it_is_gone_again(tmp_path: Path) -> None:
+    """Who brought it may ask late."""
+    names = names_at(tmp_path)
+    arrive(names, 2)
+    names.departures.settled(ADA)
+    leaving(names, HUB)
+    names.departures.arrived(ADA)
+    names.departures.leave(ADA)
+    assert names_at(tmp_path).departures.came(ADA, MINI, ADA, 2)
+
+
+def test_a_lower_claim_gives_way_and_sends_on_what_came(tmp_path: Path) -> None:
+    """Only one that came from there, and only to a higher one."""
+    names = names_at(tmp_path)
+    arrive(names, 2)
+    give = names.departures.give_back
+    assert not give(ADA, ADA, HUB, 4, NOW)
+    assert not give(ADA, ADA, MINI, 2, NOW)
+    assert give(ADA, ADA, MINI, 4, NOW)
+    moving = names.require("ada").moving
+    assert moving is not None
+    assert (moving.there, moving.generation, moving.device) == (True, 4, MINI)
+
+
+def test_mail_follows_a_name_from_where_it_came_only(tmp_path: Path) -> None:
+    names = names_at(tmp_path)
+    follows = names.departures.follows
+    names.claim("bob", None, NOW)
+    arrive(names, 2)
+    assert follows(ADA, "ada@here", "mini")
+    assert not follows(ADA, "ada@here", "hub")
+    assert not follows(Name("bob"), "bob@here", "mini")
+
+
+def test_what_is_not_there_cannot_move(tmp_path: Path) -> None:
+    names = names_at(tmp_path)
+    with pytest.raises(NoSuchName):
+        leaving(names)
+    names.claim("ada", None, NOW)
+    for step in (names.departures.arrived, names.departures.leave):
+        with pytest.raises(NoSuchName, match="not on its way"):
+            step(ADA)
