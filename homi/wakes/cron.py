@@ -4,6 +4,7 @@ Owns the one use of APScheduler: it finds the next day and time on a clock that 
 changes; where that is in the zone is decided here.  homi-wake(1) has the rules.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -16,7 +17,7 @@ from homi.wakes.words import zone_of
 # The 29th of February may be eight years ahead, and no longer.
 YEARS = timedelta(days=9 * 366)
 _WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
-_TICK = timedelta(microseconds=1)
+_TICK, _DAY = timedelta(microseconds=1), timedelta(days=1)
 _LAST = datetime(9000, 1, 1, tzinfo=UTC)
 
 
@@ -28,6 +29,12 @@ class Cron:
         self._tab = parse(text)
         self._zone = zone
         self._triggers = [_trigger(self._tab, *days) for days in _days(self._tab)]
+        # Of a day it fires on: seconds since midnight.
+        self._day = sorted(
+            3600 * hour + 60 * minute
+            for hour in self._tab.hours
+            for minute in self._tab.minutes
+        )
 
     def next(self, after: float) -> float | None:
         """The first time behind after, in seconds since the epoch; None: never."""
@@ -38,6 +45,21 @@ class Cron:
         again = self._from(after, 1)
         found = [each for each in (first, again) if each is not None]
         return min(found, default=None)
+
+    def count(self, after: float, upto: float) -> int:
+        """How many are behind after and not behind upto, by the calendar: where the
+        clock changes between them it may be one or two off."""
+        first, last = (datetime.fromtimestamp(t, self._zone) for t in (after, upto))
+        day, total = max(first.date(), last.date() - YEARS), 0
+        while day <= last.date():
+            if self._tab.on(day):
+                total += len(self._day)
+                if day == first.date():
+                    total -= bisect_right(self._day, _second(first))
+                if day == last.date():
+                    total -= len(self._day) - bisect_right(self._day, _second(last))
+            day += _DAY
+        return total
 
     def told(self, at: float) -> str:
         """What is said of one time it fires at, where the clock of the zone changes."""
@@ -130,6 +152,11 @@ def _listed(values: frozenset[int], whole: int) -> str:
         else:
             runs.append([value, value])
     return ",".join(f"{first}-{last}" for first, last in runs)
+
+
+def _second(here: datetime) -> float:
+    """Seconds since midnight on that clock."""
+    return here.hour * 3600 + here.minute * 60 + here.second + here.microsecond / 1e6
 
 
 def _instant(clock: datetime, zone: ZoneInfo, fold: int) -> float:

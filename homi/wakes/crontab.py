@@ -5,6 +5,7 @@ homi-wake(1) has the rules.
 """
 
 import re
+from datetime import date
 from typing import NamedTuple
 
 from homi.address import nearest, show
@@ -57,6 +58,13 @@ class Crontab(NamedTuple):
     weekdays: frozenset[int]  # 0 is Sunday
     every_hour: bool  # the field of the hour is *
     either: bool  # both fields of days are given: one of them is enough
+
+    def on(self, day: date) -> bool:
+        """Whether it fires on that day."""
+        of_month = day.day in self.days
+        of_week = day.isoweekday() % 7 in self.weekdays
+        fits = of_month or of_week if self.either else of_month and of_week
+        return fits and day.month in self.months
 
 
 def parse(text: str) -> Crontab:

@@ -29,6 +29,7 @@ from homi.wakes.watch import Watch, firing
 log = logging.getLogger("homi.wakes")
 
 QUIET = 2.0  # s that a file must stay as it is
+SHARE = 10  # a look is done in a tenth of the time at most
 THREADS = 2  # a look may take as long as gh does
 Told = Callable[[], None]
 
@@ -53,6 +54,7 @@ class Events:
         self._wanted: set[str] = set()  # another look, once that one ended
         self._again: dict[str, asyncio.TimerHandle] = {}
         self._polled: dict[str, float] = {}  # monotonic seconds
+        self._took: dict[str, float] = {}  # seconds of the last look
         self._waiting: dict[str, list[Told]] = {}  # who waits for a first look
         self._gh = Gh()
         self._notices = Notices(self._stirred)
@@ -164,6 +166,8 @@ class Events:
     def _looked(self, wake: Wake, seen: Walk | HomiError) -> None:
         """What a look found."""
         self._looking.discard(wake.id)
+        began = self._polled.get(wake.id, 0.0)
+        self._took[wake.id] = self._clock.monotonic() - began
         if wake.id in self._wanted:
             self._wanted.discard(wake.id)
             self._soon(wake.id)
@@ -203,11 +207,12 @@ class Events:
         return last is None or self._clock.monotonic() - last >= self.poll
 
     def _soon(self, wake: str) -> None:
-        """Look again once nothing was heard for a moment."""
+        """Look again in a moment, which is longer where looks take long."""
         if (timer := self._again.pop(wake, None)) is not None:
             timer.cancel()
         loop = asyncio.get_running_loop()
-        self._again[wake] = loop.call_later(self.quiet, self._look_again, wake)
+        wait = max(self.quiet, SHARE * self._took.get(wake, 0.0))
+        self._again[wake] = loop.call_later(wait, self._look_again, wake)
 
     def _look_again(self, wake: str) -> None:
         self._again.pop(wake, None)

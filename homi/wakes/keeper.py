@@ -207,6 +207,7 @@ class WakeKeeper:
         if plan is not None and not self._firer.busy(wake):
             self._slots(wake, plan)
         self._firer.resume(wake)
+        self._settle(wake)
         if wake_id in self._schedules:
             self._plan(wake)
 

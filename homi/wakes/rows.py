@@ -37,7 +37,7 @@ def row(wake: Wake, at: Progress, next_: float | None, *, unread: bool) -> WakeR
 def _state(wake: Wake, at: Progress, *, unread: bool) -> str:
     """How it is, in a word: what a person must know first."""
     if at.ended:
-        return "done"
+        return at.state or "done"
     if wake.paused:
         return "paused"
     if at.state:

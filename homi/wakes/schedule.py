@@ -6,7 +6,6 @@ argument.  homi-wake(1) has the rules in words.
 
 import hashlib
 import importlib
-from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from homi.clock import Clock, boot_id, parse_rfc3339, rfc3339
@@ -15,12 +14,11 @@ from homi.wakes.state import Trigger, Wake
 
 GRACE = 60.0  # s behind its time that a slot is not yet missed
 PERIOD_MIN = 60  # s
-COUNTED_MAX = 1_000  # slots passed that are counted; of more it is known that many
+COUNTED_MAX = 64  # slots passed that are looked at one by one
 ALL_MAX = 100  # of those missed that are sent one by one
 KNOWN_MAX = 4  # moments whose next is asked for again and again
 TICK = 1e-4  # s: a time is not exact that was added up
 BACK = 3 * 3_600.0  # s the clock may go back and a schedule waits for it
-_AFTER = Callable[[float], float | None]
 
 
 class Now(NamedTuple):
@@ -33,6 +31,18 @@ class Now(NamedTuple):
     def of(cls, clock: Clock) -> "Now":
         """This one."""
         return cls(clock.wall(), clock.boot())
+
+
+class Plan(Protocol):
+    """Times on the wall clock."""
+
+    def next(self, after: float) -> float | None:
+        """The first behind a moment; None: there is none."""
+        ...
+
+    def count(self, after: float, upto: float) -> int:
+        """How many are behind one moment and not behind another."""
+        ...
 
 
 class Slot(NamedTuple):
@@ -73,10 +83,10 @@ class Schedule(Protocol):
 class Times:
     """Times on the wall clock: an expression, or one moment."""
 
-    def __init__(self, wake: Wake, after: _AFTER, *, once: bool = False) -> None:
-        """after: the next one behind a moment."""
+    def __init__(self, wake: Wake, plan: Plan, *, once: bool = False) -> None:
+        """once: it is one moment, whatever becomes of the clock."""
         self._wake = wake
-        self._after = after
+        self._plan = plan
         self._once = once
         self._until = parse_rfc3339(wake.until) if wake.until else None
         self._known: dict[float, float | None] = {}  # what is behind some moments
@@ -100,9 +110,10 @@ class Times:
         while when is not None and when + self._late(when) <= now.wall:
             slots.append(Slot(rfc3339(when), when))
             if len(slots) > COUNTED_MAX:
-                return Passed(self._newest(at.mark, now.wall), len(slots))
+                newest = self._newest(at.mark, now.wall)
+                return Passed(newest, self._plan.count(at.mark, newest[-1].at))
             when = self._behind(when)
-        return Passed(slots[-ALL_MAX:], len(slots))
+        return Passed(slots, len(slots))
 
     def past(self, at: Progress, slot: Slot, now: Now) -> None:
         """The mark is the slot."""
@@ -112,7 +123,7 @@ class Times:
         if when not in self._known:
             if len(self._known) >= KNOWN_MAX:
                 self._known.clear()
-            self._known[when] = self._after(when)
+            self._known[when] = self._plan.next(when)
         found = self._known[when]
         late = found is not None and self._until is not None and found > self._until
         return None if late else found
@@ -120,6 +131,7 @@ class Times:
     def _newest(self, mark: float, now: float) -> list[Slot]:
         """The last ones before now, found by looking ever further back."""
         back = float(PERIOD_MIN)
+        wanted = ALL_MAX if self._wake.missed == "all" else 1
         while True:
             start = max(now - back, mark)
             found: list[Slot] = []
@@ -127,8 +139,8 @@ class Times:
             while when is not None and when + self._late(when) <= now:
                 found.append(Slot(rfc3339(when), when))
                 when = self._behind(when)
-            if len(found) >= ALL_MAX or start <= mark:
-                return found[-ALL_MAX:]
+            if len(found) >= wanted or (start <= mark and found):
+                return found[-wanted:]
             back *= 2
 
     def _late(self, slot: float) -> float:
@@ -145,9 +157,13 @@ class Interval:
         if not self._every >= 1:
             raise ValueError("no interval")
         self._until = parse_rfc3339(wake.until) if wake.until else None
+        self._settled = False
 
     def settle(self, at: Progress, now: Now) -> None:
-        """Seconds of another boot mean nothing: there the wall clock must do."""
+        """Seconds of another boot mean nothing: there the wall clock must do, once."""
+        if self._settled:
+            return
+        self._settled = True
         boot = boot_id()
         if at.boot and at.boot == boot and at.up <= now.boot:
             return
@@ -190,23 +206,34 @@ def schedule(wake: Wake) -> Schedule:
     if wake.trigger.kind == "every":
         return Interval(wake)
     if wake.trigger.kind == "at":
-        moment = parse_rfc3339(wake.trigger.value)
-
-        def once(after: float) -> float | None:
-            return moment if after < moment else None
-
-        return Times(wake, once, once=True)
-    return Times(wake, times_of(wake.trigger))
+        return Times(wake, Once(parse_rfc3339(wake.trigger.value)), once=True)
+    return Times(wake, plan_of(wake.trigger))
 
 
-def times_of(trigger: Trigger) -> _AFTER:
-    """The next time of an expression behind a moment.
+class Once:
+    """One moment."""
+
+    def __init__(self, at: float) -> None:
+        """at: wall seconds."""
+        self._at = at
+
+    def next(self, after: float) -> float | None:
+        """It, as long as it is to come."""
+        return self._at if after < self._at else None
+
+    def count(self, after: float, upto: float) -> int:
+        """One, or none."""
+        return int(after < self._at <= upto)
+
+
+def plan_of(trigger: Trigger) -> Plan:
+    """The times of an expression.
 
     Its library takes as long to load as a whole start: only who has one loads it.
     """
     module = importlib.import_module("homi.wakes.cron")
-    after: _AFTER = module.cron(trigger.value, trigger.zone).next
-    return after
+    plan: Plan = module.cron(trigger.value, trigger.zone)
+    return plan
 
 
 def late(wake: Wake, slot: str) -> float:

@@ -9,7 +9,8 @@ from collections.abc import Callable
 
 from homi.clock import Clock
 
-TURN = 16  # wakes fired before others have their turn of the loop
+# What is fired before others have their turn of the loop: wakes, and seconds.
+TURN, TURN_TIME = 16, 0.01
 
 
 class Timer:
@@ -67,7 +68,8 @@ class Timer:
         """Some of those that are due."""
         self._handle = None
         now, left = self._clock.wall(), TURN
-        while self._heap and left:
+        end = self._clock.monotonic() + TURN_TIME
+        while self._heap and left and self._clock.monotonic() < end:
             at, wake = self._heap[0]
             if self._at.get(wake) != at:
                 heapq.heappop(self._heap)

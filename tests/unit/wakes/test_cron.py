@@ -106,6 +106,24 @@ def test_days_are_those_of_cron(expression: str, day: str, expected: str) -> Non
     assert datetime.fromtimestamp(at, ZoneInfo("UTC")).strftime("%Y-%m-%d") == expected
 
 
+@pytest.mark.parametrize(
+    "expression", ["* * * * *", "7,50 */5 * * *", "0 9 * * 1-5", "30 4 1,15 * 5"]
+)
+@pytest.mark.parametrize("start", ["2026-11-30T09:00", "2026-12-31T23:59:30"])
+def test_what_is_counted_is_what_would_have_been_met(
+    expression: str, start: str
+) -> None:
+    """By the calendar, since half a million steps would keep everybody waiting."""
+    plan = cron(expression, "UTC")
+    begin = datetime.fromisoformat(f"{start}+00:00").timestamp()
+    at, met = plan.next(begin), 0
+    for minute in range(0, 3 * 1440, 97):
+        upto = begin + minute * 60 + 30
+        while at is not None and at <= upto:
+            at, met = plan.next(at), met + 1
+        assert plan.count(begin, upto) == met
+
+
 def test_a_day_that_never_comes_is_never_and_told_at_once() -> None:
     """Not searched for up to the end of the calendar."""
     assert cron("0 0 30 2 *", "UTC").next(0.0) is None

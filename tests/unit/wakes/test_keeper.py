@@ -11,6 +11,7 @@ import pytest
 from homi.address import Name
 from homi.config import DAY_WAKES
 from homi.errors import CannotCreate, Usage
+from homi.wakes.rows import row
 from homi.wakes.schedule import ALL_MAX
 from homi.wakes.state import NAME_MAX, SESSION_MAX
 from tests.unit.wakes.kit import Died, Land, Scenario, minutes, play
@@ -208,7 +209,7 @@ def test_a_clock_set_a_year_ahead_fires_once_and_back_again_nothing_twice(
         land.keeper.reckon()
         await reading(land, 2)
         assert len(land.texts()) in (4, 5)
-        assert land.keeper.at(wake).missed >= 1_000
+        assert land.keeper.at(wake).missed == 365 * 1440 - 1
         land.clocks.stepped = 0.0
         land.keeper.reckon()
         await reading(land, 3)
@@ -276,6 +277,22 @@ def test_a_death_between_the_envelope_and_its_record_is_known_by_its_id(
         await minutes(0.1)
         assert land.hours() == ["12:01"]
         assert land.keeper.at(wake).fired == 1
+
+    run(scenario)
+
+
+def test_a_moment_whose_name_is_gone_ends_and_says_why(run: Run) -> None:
+    """Not done, and not tried for ever."""
+
+    async def scenario(land: Land) -> None:
+        wake = land.add("at", "2026-11-30T12:05:00.000Z")
+        land.names.release("ada")
+        await minutes(20)
+        at = land.keeper.at(wake)
+        shown = row(wake, at, land.keeper.next(wake), unread=False)
+        assert (shown.state, shown.next) == ("failing", "")
+        assert at.ended
+        assert "no name ada" in shown.failure
 
     run(scenario)
 
