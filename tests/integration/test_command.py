@@ -1,5 +1,6 @@
 """Names bound to commands, with a real daemon: one run a letter, to its end."""
 
+import itertools
 import json
 import os
 import signal
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from homi.peers import process
 from tests.standin.place import Place, homi_command, until
 
 TOML = """
@@ -24,221 +26,279 @@ printf '%s\\n' "$1" >>argv.txt
 cat >letter.txt
 . ./act
 """
+NUMBERS = itertools.count()
 WELL = """printf '{"said":"well","session":"ses-1"}'"""
 
 
-@pytest.fixture
+class Agent:
+    """A name bound to an agent of its own, of which a file says what it does."""
+
+    def __init__(self, place: Place, name: str) -> None:
+        """Its folder is made; it is not bound yet."""
+        self.place = place
+        self.name = name
+        self.folder = place.work / name
+        self.folder.mkdir()
+        self.file("agent", AGENT).chmod(0o755)
+        self.file("mine.toml", TOML)
+        self.act(WELL)
+
+    def file(self, name: str, text: str) -> Path:
+        """Write one of its files."""
+        path = self.folder / name
+        path.write_text(text)
+        return path
+
+    def act(self, script: str) -> None:
+        """What it does from now on."""
+        self.file("act", script)
+
+    def bind(self, *options: str) -> None:
+        """Have its letters given to it."""
+        words = ("--template", str(self.folder / "mine.toml"), *options)
+        cwd = ("--cwd", str(self.folder))
+        self.place.ok("command", "bind", self.name, *words, *cwd)
+
+    def send(self, text: str = "a letter", sender: str = "svc") -> str:
+        """A letter to it; its id."""
+        return self.place.send(self.name, text, sender=sender)
+
+    def reached(self, message: str, rung: str) -> None:
+        """Wait until a letter of it is there."""
+        self.place.reached(self.name, message, rung)
+
+    def again(self, how: str, *messages: str) -> None:
+        """Have letters go out once more."""
+        self.place.ok("queue", how, "--name", self.name, *messages)
+
+    def row(self) -> dict[str, Any]:
+        """What is told of it."""
+        out = self.place.ok("command", "ls", "--json")
+        rows = [json.loads(line) for line in out.splitlines()]
+        (found,) = [row for row in rows if row["name"] == self.name]
+        return dict(found)
+
+    def queue(self) -> list[dict[str, Any]]:
+        """Its pending letters, and why."""
+        out = self.place.ok("queue", "--json", self.name)
+        return [json.loads(line) for line in out.splitlines()]
+
+    def argv(self) -> list[str]:
+        """The argument of each of its runs."""
+        path = self.folder / "argv.txt"
+        return path.read_text().splitlines() if path.exists() else []
+
+    def ledger(self, rung: str) -> list[dict[str, Any]]:
+        """The lines of that rung."""
+        lines = self.place.lines(self.name, "ledger")
+        return [line for line in lines if line["rung"] == rung]
+
+
+@pytest.fixture(scope="module")
 def place() -> Iterator[Place]:
-    """A daemon, a sender, an agent of which a file says what it does."""
+    """A daemon and a sender, for all that do not end either."""
     with Place() as made:
-        (made.work / "agent").write_text(AGENT)
-        (made.work / "agent").chmod(0o755)
-        (made.work / "mine.toml").write_text(TOML)
-        act(made, WELL)
         made.start()
         made.ok("claim", "svc")
         yield made
 
 
-def act(place: Place, script: str) -> None:
-    """What the agent does from now on."""
-    (place.work / "act").write_text(script)
+@pytest.fixture
+def agent(place: Place) -> Agent:
+    """One with a name that no other test has."""
+    return Agent(place, f"ada{next(NUMBERS)}")
 
 
-def bind(place: Place, name: str = "ada") -> None:
-    place.ok("command", "bind", name, "--template", "./mine.toml")
+@pytest.fixture
+def mortal() -> Iterator[Agent]:
+    """One whose daemon may be ended."""
+    with Place() as made:
+        made.start()
+        made.ok("claim", "svc")
+        yield Agent(made, "ada")
 
 
-def row(place: Place) -> dict[str, Any]:
-    return dict(json.loads(place.ok("command", "ls", "--json")))
-
-
-def queue(place: Place) -> list[dict[str, Any]]:
-    """The pending letters of ada, and why."""
-    out = place.ok("queue", "--json", "ada")
-    return [json.loads(line) for line in out.splitlines()]
-
-
-def argv(place: Place) -> list[str]:
-    return (place.work / "argv.txt").read_text().splitlines()
-
-
-def test_a_conversation_goes_on_from_run_to_run(place: Place) -> None:
+def test_a_conversation_goes_on_from_run_to_run(agent: Agent) -> None:
     """Its id is made up first, then learned; questions are answered, mail is seen."""
-    bind(place)
-    assert place.ok("ask", "--from", "svc", "--timeout", "30", "ada", "a?") == "well\n"
-    mail = place.send("ada", "a letter")
-    place.reached("ada", mail, "seen")
-    first, second = argv(place)
+    agent.bind()
+    ask = ("ask", "--from", "svc", "--timeout", "30", agent.name, "a?")
+    assert agent.place.ok(*ask) == "well\n"
+    mail = agent.send("a letter to read")
+    agent.reached(mail, "seen")
+    first, second = agent.argv()
     assert first.startswith("--new=")
     assert second == "--resume=ses-1"
-    assert "> a letter" in (place.work / "letter.txt").read_text()
-    assert row(place)["session"] == "ses-1"
-    assert not [one for one in place.lines("svc") if "a letter" in str(one)]
+    assert "> a letter to read" in (agent.folder / "letter.txt").read_text()
+    assert agent.row()["session"] == "ses-1"
+    answers = [one["msg"]["reply_to"] for one in agent.place.lines("svc")]
+    assert mail not in answers
 
 
-def test_one_run_goes_on_at_a_time_and_the_order_is_kept(place: Place) -> None:
+def test_one_run_goes_on_at_a_time_and_the_order_is_kept(agent: Agent) -> None:
     """Two in one conversation would spoil it."""
-    act(place, f"mkdir lock || exit 9; read -r _ <gate; rmdir lock; {WELL}")
-    os.mkfifo(place.work / "gate")
-    bind(place)
-    ids = [place.send("ada", f"letter {n}") for n in range(3)]
+    agent.act(f"mkdir lock || exit 9; read -r _ <gate; rmdir lock; {WELL}")
+    os.mkfifo(agent.folder / "gate")
+    agent.bind()
+    ids = [agent.send(f"letter {n}") for n in range(3)]
     for message in ids:
-        place.reached("ada", message, "offered")
-        assert queue(place)[-1]["reason"] in ("busy", None)
-        with (place.work / "gate").open("w") as gate:
-            gate.write("go\n")
-        place.reached("ada", message, "seen")
-    assert len(argv(place)) == 3
+        agent.reached(message, "offered")
+        assert agent.queue()[-1]["reason"] in ("busy", None)
+        (agent.folder / "gate").write_text("go\n")
+        agent.reached(message, "seen")
+    assert len(agent.argv()) == 3
 
 
-def test_three_failures_hold_the_name_until_somebody_goes_on(place: Place) -> None:
+def test_three_failures_hold_the_name_until_somebody_goes_on(agent: Agent) -> None:
     """The sender is told once; what waits is not lost."""
-    act(place, "echo oh no >&2; exit 3")
-    bind(place)
-    ids = [place.send("ada", f"letter {n}", sender="svc") for n in range(3)]
-    # One lane: the first is given back, and holds the others.
-    place.reached("ada", ids[0], "deferred")
-    place.notice("svc", ids[0])
-    place.ok("claim", "two")
-    place.ok("claim", "three")
-    others = [place.send("ada", "from another", sender=s) for s in ("two", "three")]
-    until(lambda: row(place)["state"] == "held", "the name is held")
-    assert row(place)["end"] == "exit 3: oh no"
-    act(place, WELL)
-    (queued,) = [q for q in queue(place) if q["id"] == ids[1]]
-    assert (queued["rung"], queued["reason"]) == ("held", "spawn-failing")
-    assert len(argv(place)) == 3
-    place.ok("command", "resume", "ada")
-    place.ok("queue", "flush", "--name", "ada", *ids, *others)
-    for message in (*ids, *others):
-        place.reached("ada", message, "seen")
-    (marked,) = [r for r in place.lines("ada", "ledger") if r["rung"] == "intent"][3:4]
-    assert marked["repeat"]
+    agent.act("echo oh no >&2; exit 3")
+    agent.bind()
+    senders = [f"{agent.name}-{n}" for n in range(3)]
+    for sender in senders:
+        agent.place.ok("claim", sender)
+    ids = [agent.send(sender=sender) for sender in senders]
+    until(lambda: agent.row()["state"] == "held", "the name is held")
+    assert agent.row()["end"] == "exit 3: oh no"
+    agent.place.notice(senders[0], ids[0])
+    agent.act(WELL)
+    ids.append(agent.send("late"))
+    shown = {one["id"]: (one["rung"], one["reason"]) for one in agent.queue()}
+    assert shown[ids[-1]] == ("held", "spawn-failing")
+    assert len(agent.argv()) == 3
+    agent.place.ok("command", "resume", agent.name)
+    agent.again("flush", *ids[:3])
+    for message in ids:
+        agent.reached(message, "seen")
+    assert [line.get("repeat", False) for line in agent.ledger("intent")].count(
+        True
+    ) == 3
+    told = [line["msg"] for line in agent.place.lines(senders[0])]
+    assert len([msg for msg in told if msg.get("reply_to") == ids[0]]) == 1
 
 
-def test_a_busy_command_is_asked_again_and_counts_as_no_failure(place: Place) -> None:
+def test_a_busy_command_is_asked_again_and_counts_as_no_failure(agent: Agent) -> None:
     """It says itself that it did nothing."""
-    act(place, "exit 75")
-    bind(place)
-    mail = place.send("ada", "a letter")
-    place.reached("ada", mail, "deferred")
-    act(place, WELL)
-    place.ok("queue", "flush", "--name", "ada", mail)
-    place.reached("ada", mail, "seen")
-    (line,) = [one for one in place.lines("ada", "ledger") if one["rung"] == "deferred"]
+    agent.act("exit 75")
+    agent.bind()
+    mail = agent.send()
+    agent.reached(mail, "deferred")
+    agent.act(WELL)
+    agent.again("flush", mail)
+    agent.reached(mail, "seen")
+    (line,) = agent.ledger("deferred")
     assert (line["reason"], line["by"]) == ("busy", "exit 75")
 
 
-def test_a_run_that_was_killed_is_not_repeated_by_itself(place: Place) -> None:
+def test_a_run_that_was_killed_is_not_repeated_by_itself(agent: Agent) -> None:
     """Half of it may be done; a person has it given once more."""
-    act(place, "kill -9 $$")
-    bind(place)
-    mail = place.send("ada", "a letter")
-    place.reached("ada", mail, "taken")
-    place.notice("svc", mail)
-    (queued,) = queue(place)
+    agent.act("kill -9 $$")
+    agent.bind()
+    mail = agent.send()
+    agent.reached(mail, "taken")
+    agent.place.notice("svc", mail)
+    (queued,) = agent.queue()
     assert (queued["rung"], queued["reason"]) == ("offered", "interrupted")
-    act(place, WELL)
-    place.ok("queue", "requeue", "--name", "ada", mail)
-    place.reached("ada", mail, "seen")
-    assert len(argv(place)) == 2
+    agent.act(WELL)
+    agent.again("requeue", mail)
+    agent.reached(mail, "seen")
+    assert len(agent.argv()) == 2
 
 
-def test_a_session_that_has_the_conversation_keeps_runs_away(place: Place) -> None:
+def test_a_session_that_has_the_conversation_keeps_runs_away(agent: Agent) -> None:
     """Two writers of one transcript would lose what one of them wrote."""
-    toml = TOML + 'live = "claude"\n'
-    (place.work / "mine.toml").write_text(toml)
-    act(place, WELL)
-    live = place.session("other")
-    session = live.session_id
-    place.ok(
-        "command", "bind", "ada", "--template", "./mine.toml", "--session", session
-    )
-    mail = place.send("ada", "a letter")
-    until(lambda: queue(place)[0]["reason"] == "busy", "the letter is held")
-    assert not (place.work / "argv.txt").exists()
+    agent.file("mine.toml", TOML + 'live = "claude"\n')
+    live = agent.place.session(f"{agent.name}-live")
+    agent.bind("--session", live.session_id)
+    mail = agent.send()
+    until(lambda: agent.queue()[0]["reason"] == "busy", "the letter is held")
+    assert agent.argv() == []
     live.close()
-    place.reached("ada", mail, "seen")
+    agent.reached(mail, "seen")
 
 
-def test_a_live_session_of_the_name_comes_first(place: Place) -> None:
+def test_a_live_session_of_the_name_comes_first(agent: Agent) -> None:
     """It is the agent; a run beside it would be another."""
-    bind(place)
-    with_it = place.session("ada")
-    until(lambda: "pid 0" not in place.ok("legs", "ada"), "the session has the name")
-    mail = place.send("ada", "for the session")
-    place.reached("ada", mail, "offered")
-    assert not (place.work / "argv.txt").exists()
-    with_it.close()
-    mail = place.send("ada", "for the command")
-    place.reached("ada", mail, "seen")
+    agent.bind()
+    with agent.place.session(agent.name):
+        mail = agent.send()
+        agent.reached(mail, "offered")
+        assert agent.argv() == []
+    mail = agent.send("for the command")
+    agent.reached(mail, "seen")
 
 
-def test_what_a_run_sends_is_from_the_name_it_is_for(place: Place) -> None:
+def test_what_a_run_sends_is_from_the_name_it_is_for(agent: Agent) -> None:
     """It needs no option, and may write as nobody else."""
-    act(
-        place,
-        f"{_homi()} send svc 'from the run'; {_homi()} send --from svc ada x"
-        f" 2>refused.txt; {WELL}",
-    )
-    bind(place)
-    mail = place.send("ada", "a letter")
-    place.reached("ada", mail, "seen")
-    line = place.stored("svc", "from the run")
-    assert (line["msg"]["from"], line["via"]["verified"]) == ("ada", True)
-    assert "svc" in (place.work / "refused.txt").read_text()
-
-
-def _homi() -> str:
-    """The command as a script calls it."""
-    return " ".join(homi_command())
+    homi = " ".join(homi_command())
+    said = f"{homi} send svc 'from {agent.name}' >/dev/null"
+    forged = f"{homi} send --from svc {agent.name} x 2>refused.txt"
+    agent.act(f"{said}; {forged}; {WELL}")
+    agent.bind()
+    agent.reached(agent.send(), "seen")
+    line = agent.place.stored("svc", f"from {agent.name}")
+    assert (line["msg"]["from"], line["via"]["verified"]) == (agent.name, True)
+    assert "svc" in (agent.folder / "refused.txt").read_text()
 
 
 def test_a_command_that_went_away_is_told_with_the_path_it_was_looked_for_in(
-    place: Place,
+    agent: Agent,
 ) -> None:
     """And found again when it is back."""
-    bind(place)
-    (place.work / "agent").rename(place.work / "away")
-    mail = place.send("ada", "a letter")
-    place.reached("ada", mail, "deferred")
-    assert f"in PATH ({place.bin}:" in place.log.read_text()
-    (place.work / "away").rename(place.work / "agent")
-    place.ok("queue", "flush", "--name", "ada", mail)
-    place.reached("ada", mail, "seen")
+    agent.bind()
+    (agent.folder / "agent").rename(agent.folder / "away")
+    mail = agent.send()
+    agent.reached(mail, "deferred")
+    assert f"in PATH ({agent.place.bin}:" in agent.place.log.read_text()
+    (agent.folder / "away").rename(agent.folder / "agent")
+    agent.again("flush", mail)
+    agent.reached(mail, "seen")
 
 
 def test_a_run_outlives_the_daemon_and_its_end_is_told_by_the_next(
-    place: Place,
+    mortal: Agent,
 ) -> None:
     """Whether it ended before that started or goes on."""
-    os.mkfifo(place.work / "gate")
-    act(place, f"read -r _ <gate; {WELL}")
-    bind(place)
-    mail = place.send("ada", "a letter")
-    place.reached("ada", mail, "offered")
+    place = mortal.place
+    os.mkfifo(mortal.folder / "gate")
+    mortal.act(f"read -r _ <gate; {WELL}")
+    mortal.bind()
+    mail = mortal.send()
+    mortal.reached(mail, "offered")
     place.kill()
-    assert row(place)["state"] == "busy"
+    assert mortal.row()["state"] == "busy"
     place.start()
-    assert row(place)["state"] == "busy"
+    assert mortal.row()["state"] == "busy"
     place.kill()
-    with (place.work / "gate").open("w") as gate:
-        gate.write("go\n")
-    until(lambda: row(place)["end"] == "ok", "the run ended meanwhile")
+    (mortal.folder / "gate").write_text("go\n")
+    until(lambda: mortal.row()["end"] == "ok", "the run ended meanwhile")
     place.start()
-    place.reached("ada", mail, "seen")
-    assert len(argv(place)) == 1
+    mortal.reached(mail, "seen")
+    assert len(mortal.argv()) == 1
 
 
-def test_a_run_whose_supervisor_is_killed_is_over(place: Place) -> None:
+def test_a_run_whose_supervisor_is_killed_is_over(agent: Agent) -> None:
     """Its command is ended: nobody would read what it says."""
-    act(place, "exec sleep 600")
-    bind(place)
-    mail = place.send("ada", "a letter")
-    place.reached("ada", mail, "offered")
-    started = json.loads(Path(row(place)["run"], "started.json").read_text())
+    agent.act("exec sleep 600")
+    agent.bind()
+    mail = agent.send()
+    agent.reached(mail, "offered")
+    started = json.loads(Path(agent.row()["run"], "started.json").read_text())
     os.kill(started["supervisor"], signal.SIGKILL)
-    place.reached("ada", mail, "taken")
-    until(lambda: not Path(f"/proc/{started['pid']}").exists(), "the command is gone")
-    assert row(place)["end"] == "its supervisor was killed"
+    agent.reached(mail, "taken")
+    assert process.start_time(started["pid"]) is None
+    assert agent.row()["end"] == "its supervisor was killed"
+
+
+def test_a_run_goes_on_when_its_name_is_bound_to_another(agent: Agent) -> None:
+    """Its answer still counts; the next letter goes to the new one."""
+    os.mkfifo(agent.folder / "gate")
+    agent.act(f"read -r _ <gate; {WELL}")
+    agent.bind()
+    mail = agent.send()
+    agent.reached(mail, "offered")
+    agent.place.ok("command", "unbind", agent.name)
+    (agent.folder / "gate").write_text("go\n")
+    agent.reached(mail, "seen")
+    agent.act(WELL)
+    agent.bind()
+    agent.reached(agent.send("the next"), "seen")
+    assert len(agent.argv()) == 2
