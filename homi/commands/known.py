@@ -52,12 +52,6 @@ class Known:
         if n > self.of(body).resumed:
             self._put(body, replace(self.of(body), resumed=n))
 
-    def keep(self, bodies: set[str]) -> None:
-        """Forget every binding but these."""
-        left = {b: k for b, k in self._state.bindings.items() if b in bodies}
-        if len(left) < len(self._state.bindings):
-            self._save(State(bindings=left))
-
     def _put(self, body: str, binding: Binding) -> None:
         self._save(State(bindings={**self._state.bindings, body: binding}))
 

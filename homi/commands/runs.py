@@ -214,7 +214,7 @@ class Runs:
 
     async def _over(self, run: Run) -> None:
         """Find out what became of it, and tell."""
-        body, plan = run.plan.body, run.plan
+        plan = run.plan
         await self._in_thread(end_orphan, run)
         fate = await self._in_thread(self._judge, run)
         self.meet("run-ended")
@@ -226,10 +226,17 @@ class Runs:
             brief(fate.verdict),
         )
         if isinstance(fate.verdict, Done):
-            self.known.learn(body, fate.verdict.session, plan.n)
+            self._learn(plan, fate.verdict.session)
         self._untold.discard(_key(run))
         self.ended(run, fate.verdict)
         self._free(run, fate)
+
+    def _learn(self, plan: Plan, session: str) -> None:
+        """The next run goes on with it; where that cannot be kept, it begins anew."""
+        try:
+            self.known.learn(plan.body, session, plan.n)
+        except StorageFailed as error:
+            log.error("%s: its session is not kept: %s", plan.name, error.text)
 
     def _judge(self, run: Run) -> Fate:
         """In a thread: what it left may be long."""

@@ -6,6 +6,7 @@ has.  homi-command(1).
 """
 
 import asyncio
+import logging
 
 from homi.address import Name
 from homi.claims import Body, Claim
@@ -17,6 +18,8 @@ from homi.names import Names
 from homi.peers import process
 from homi.sessions import Session, Sessions
 
+log = logging.getLogger("homi.commands")
+
 
 class CommandWatch:
     """Tells sessions of every command that a name is bound to."""
@@ -27,6 +30,7 @@ class CommandWatch:
         self._sessions = sessions
         self._runs = runs
         self._standing: dict[Name, Body] = {}
+        self._strange: set[Name] = set()  # bound by a later homi, say
         self._on = False
         runs.changed = self.sweep
         names.subscribe(self._changed)
@@ -54,8 +58,9 @@ class CommandWatch:
                 self._judge(claim.name, claim)
 
     def why(self, name: Name) -> Reason | None:
-        """Nothing: whatever keeps a command is told by its session."""
-        return None
+        """That another version bound it, in a way that is not understood here;
+        whatever else keeps a command is told by its session."""
+        return Reason.UNREACHABLE if name in self._strange else None
 
     # ---- what a verb asks ----
 
@@ -91,11 +96,14 @@ class CommandWatch:
         if stood is not None and (body is None or body.ref != stood.ref):
             del self._standing[name]
             self._sessions.fall(stood.ref)
+        self._strange.discard(name)
         if body is None:
             return
         try:
             command = read(body)
-        except BadConfig:
+        except BadConfig as error:
+            log.warning("%s not to be run: %s", name, error.text)
+            self._strange.add(name)
             return
         self._standing[name] = body
         self._sessions.stand(self._as_session(name, body, command))

@@ -46,6 +46,7 @@ class Commanding:
         self._alone(name, body)
         fresh = self._claim(name)
         self._office.names.embody(name, body)
+        self._commands.resume(body)
         reply(request.i, _done(name, "bind", body, fresh=fresh))
 
     @property

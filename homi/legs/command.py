@@ -19,7 +19,7 @@ from homi.commands.start import Unclear
 from homi.commands.template import filled
 from homi.commands.verdict import Broken, Busy, Done, Failed, Unbegun, Verdict
 from homi.envelope import Kind, MessageId, Msg, Reason, Rung, SessionRef
-from homi.errors import BadConfig, HomiError
+from homi.errors import BadConfig, HomiError, StorageFailed
 from homi.ids import new
 from homi.legs import render
 from homi.legs.base import (
@@ -85,6 +85,9 @@ class CommandLeg:
         except BadConfig as error:
             log.warning("%s to=%s %s", letter.msg.id, letter.place, error.text)
             return Held(Reason.UNREACHABLE)
+        except StorageFailed as error:
+            log.error("%s to=%s %s", letter.msg.id, letter.place, error.text)
+            return Deferred(Reason.DISK, AGAIN)
         except HomiError as error:
             # A missing program: its text names the PATH it was looked for in.
             log.warning("%s to=%s %s", letter.msg.id, letter.place, error.text)

@@ -356,3 +356,19 @@ def test_a_storm_of_hints_costs_a_blocked_lane_nothing() -> None:
         assert world.slot.texts()[-1] == "eve 0"
 
     in_world(body)
+
+
+def test_a_session_that_is_shut_gets_nothing_and_the_queue_says_why() -> None:
+    """What keeps it is told by whoever watches it; a notice ends the wait."""
+
+    async def body(world: World) -> None:
+        world.town.come(session(5, shut=Reason.BUSY), ADA)
+        item = await world.mail("one")
+        await world.rest()
+        assert world.slot.offers == []
+        assert world.courier.explain(ADA, item)[:2] == (Rung.HELD, Reason.BUSY)
+        world.town.change(session(5))
+        await world.rest()
+        assert world.slot.texts() == ["one"]
+
+    in_world(body)

@@ -10,6 +10,7 @@ from homi.legs.base import (
     Blocked,
     Deferred,
     Evidence,
+    GivenBack,
     Held,
     Ignored,
     ModelFailed,
@@ -165,6 +166,24 @@ def test_a_failed_model_keeps_the_letter_where_it_is() -> None:
     )
     # Not known to be taken: the line itself says that it is.
     assert after(item(Rung.OFFERED), ModelFailed(ID))[0] is Rung.TAKEN
+
+
+def test_a_letter_given_back_goes_again_ever_more_seldom_and_is_told_once() -> None:
+    """Marked, unless it never began; of one that was seen nothing is given back."""
+    handed = item(rung=Rung.OFFERED, session=THERE)
+    back = GivenBack(ID, Reason.SPAWN_FAILING, 60.0, "exit 3", "it failed")
+    failing = Reason.SPAWN_FAILING
+    assert after(handed, back) == (Rung.DEFERRED, failing, 1060.0)
+    assert after(handed, back, tries=2) == (Rung.DEFERRED, failing, 1240.0)
+    assert after(handed, back, tries=99) == (Rung.DEFERRED, failing, 1000 + RETRY_MAX)
+    move = of_evidence(handed, THERE, back, NOW)
+    assert move is not None
+    assert (move.repeat, move.by, move.tell) == (True, "exit 3", "it failed")
+    unbegun = GivenBack(ID, Reason.UNREACHABLE, 30.0, "no", repeat=False)
+    move = of_evidence(item(rung=Rung.INTENT, session=THERE), THERE, unbegun, NOW)
+    assert move is not None
+    assert not move.repeat
+    assert after(item(rung=Rung.DEFERRED, session=THERE), back) is None
 
 
 def test_a_hook_that_blocks_is_a_policy() -> None:
