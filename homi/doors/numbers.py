@@ -93,7 +93,9 @@ class Numbers:
         """Files of these numbers changed (None: of any): put right what is missing."""
         if not self._running:
             return
-        concerned = self.address.keys() if numbers is None else numbers
+        # A notice may come late: a number that was retired since is not bound again.
+        stand = self.address.keys()
+        concerned = list(stand) if numbers is None else numbers & stand
         self._sockets.repair(concerned)
         for number in concerned:
             self._records.check(number)

@@ -428,7 +428,26 @@ def test_a_line_under_way_to_a_number_that_is_retired_is_for_who_it_was_for(
             (envelope,) = house.mail("bob")
             msg = decode_msg(envelope.msg)
             assert (msg.text, msg.kind, msg.reply_to) == ("the answer", "reply", ask)
-            await turns(lambda: not os.path.lexists(path))
+            assert not os.path.lexists(path)
+
+    run(main)
+
+
+def test_a_late_notice_binds_no_number_that_is_retired(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The control: of a number in use the lost file is bound again."""
+    monkeypatch.setattr("homi.desk.DESK_NUMBERS", 1)
+
+    async def main() -> None:
+        house = House(root)
+        async with house.open():
+            retired = house.door.socket_for("bob", str(uuid.uuid4()))
+            used = house.door.socket_for("someone-else")
+            os.unlink(used)
+            house.door._numbers.check({int(Path(p).stem) for p in (retired, used)})
+            assert not os.path.lexists(retired)
+            assert os.path.lexists(used)
 
     run(main)
 

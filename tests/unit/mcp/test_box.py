@@ -45,7 +45,7 @@ def test_a_listing_has_first_lines_and_the_newest_last(box: Box) -> None:
     assert [row["id"] for row in rows.fields] == [message(2), message(3)]
     rows = box.listing(20)
     assert len(rows.lines) == len(rows.fields) == box.pending() == 3
-    assert rows.fields[0]["first"] == "hi"
+    assert rows.fields[0]["first"] == "hi …"  # and more behind it
     assert all(len(line.splitlines()) == 1 for line in rows.lines)
     assert [r["id"] for r in box.listing(9, only={message(1)}).fields] == [message(1)]
 
