@@ -5,6 +5,7 @@ channels.  homi-overview(7) has the figure.
 """
 
 import logging
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 
@@ -66,6 +67,7 @@ class Postmaster:
         self._facts = owners.facts(self._device)
         self._space = Space(store, config.reserve << 20)
         self._hints: list[Callable[[Name, Item], None]] = []
+        self.refused: Counter[str] = Counter()  # by reason, since the start
         self._places: dict[str, Name] = {}
         self._now = Stamps(clock).now
         names.subscribe(lambda _name, _claim: self._places.clear())
@@ -169,6 +171,7 @@ class Postmaster:
     def refuse(self, sub: Submission, error: HomiError) -> None:
         """Answer with error; keep what was refused in quarantine with the reason."""
         reason = error.reason or error.code
+        self.refused[reason] += 1
         to = shown_to(sub.to, error)
         log.info("%s to=%s status=refused (%s)", sub.head.id, show(to), error.text)
         # A link tries again until there is room: the other device keeps that.

@@ -29,6 +29,7 @@ from homi.orders.seats import SeatOrder as SeatOrder
 from homi.orders.seats import SeatRespond as SeatRespond
 from homi.orders.seats import SeatSend as SeatSend
 from homi.orders.seats import SeatSpawn as SeatSpawn
+from homi.orders.service import Metrics as Metrics
 from homi.orders.service import Restart as Restart
 from homi.orders.spawn import Adopt as Adopt
 from homi.orders.spawn import Respawn as Respawn

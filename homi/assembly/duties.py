@@ -9,6 +9,7 @@ from typing import Protocol
 
 from homi.assembly import answers, moving, rooms, secrets, spawn, wakes
 from homi.courier.courier import Courier
+from homi.doors.metering import Meters
 from homi.doors.office import Office
 from homi.links.talk import Talk
 from homi.reach import Reach
@@ -56,6 +57,10 @@ class Duties:
 def connect(office: Office, courier: Courier, reach: Reach, talk: Talk) -> Duties:
     """Every duty, joined to the parts it concerns."""
     office.absent = reach.why
+    meters = Meters(office)
+    office.measured = meters.samples
+    office.postmaster.subscribe(meters.stored)
+    courier.subscribe(meters.moved)
     office.commands = reach.commands
     reach.answer(answers.turn_end(office.postmaster))
     reach.runs.answer = answers.run_end(office.postmaster)

@@ -23,6 +23,7 @@ MODULES = {
     "restart": "service",
     "run": "service",
     "log": "log",
+    "metrics": "metrics",
     "hook": "hook",
     "mcp": "mcp",
     "status": "status",

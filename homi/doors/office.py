@@ -30,6 +30,7 @@ from homi.errors import (
     Unavailable,
 )
 from homi.legs.hook import Sheet
+from homi.measures import Sample
 from homi.names import Names
 from homi.owners import Owners
 from homi.postmaster import Postmaster
@@ -83,6 +84,7 @@ class Office:
         self.stop: Callable[[], None] = _nothing
         self.restart: Callable[[Callable[[HomiError | None], None]], None] = _no_restart
         self.socket_for: Callable[[str], str] = str
+        self.measured: Callable[[float], list[Sample]] = lambda _now: []
         self.unbound: Callable[[int], str] = _bound
         self.connections: Callable[[], int] = int
         self.notes: Callable[[], dict[str, str]] = dict

@@ -3,10 +3,12 @@
 Owns their answers; homid(8) says what a restart is.
 """
 
+from homi.clock import Clock
 from homi.doors.answers import Doer, Reply
 from homi.doors.office import Office
 from homi.errors import HomiError
-from homi.orders.service import Restart
+from homi.measures import Samples
+from homi.orders.service import Metrics, Restart
 from homi.reports import Done
 from homi.request import Request
 
@@ -14,13 +16,14 @@ from homi.request import Request
 class Serving:
     """What one caller has done with the daemon."""
 
-    def __init__(self, office: Office) -> None:
+    def __init__(self, office: Office, clock: Clock) -> None:
         """Holds no state of its own."""
         self._office = office
+        self._clock = clock
 
     def doers(self) -> dict[type[Request], Doer]:
         """The verbs done here."""
-        return {Restart: self._restart}
+        return {Restart: self._restart, Metrics: self._metrics}
 
     def _restart(self, request: Restart, reply: Reply) -> None:
         """Answered when it is certain that it is under way, or that it is not."""
@@ -29,3 +32,7 @@ class Serving:
             reply(request.i, error or Done(text="the new homi takes over"))
 
         self._office.restart(told)
+
+    def _metrics(self, request: Metrics, reply: Reply) -> None:
+        """Answered at once."""
+        reply(request.i, Samples(self._office.measured(self._clock.wall())))

@@ -77,7 +77,7 @@ class Verbs:
             **self._waking.doers(),
             **self._movers.doers(),
             **Views(office, rights).doers(),
-            **Serving(office).doers(),
+            **Serving(office, clock).doers(),
         }
 
     def abandon(self) -> None:

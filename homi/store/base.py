@@ -132,6 +132,11 @@ class Store(Protocol):
         """Free disk less what the ring still owes the journals; cached for 1 s."""
         ...
 
+    def commits(self) -> tuple[int, float]:
+        """How many commits there were since the start, and the seconds their syncs
+        took."""
+        ...
+
     def largest_line(self) -> int:
         """Bytes an inbox line may have; a longer one does not fit the ring."""
         ...

@@ -39,6 +39,8 @@ class Committer:
         self.place = self.settler.place
         self.closed = ""  # why nothing is accepted; empty while it is
         self.mean_sync = 0.0  # seconds
+        self.commits = 0  # batches whose sync went well
+        self.sync_seconds = 0.0  # what these syncs took
         self.mean_lines = 0.0  # seconds a batch's lines take into the page cache
         self._keep = keep
         self._now = now
@@ -100,6 +102,8 @@ class Committer:
             self.closed = work.trouble
         elif work.groups:
             self.mean_sync += _MEAN * (work.took - self.mean_sync)
+            self.commits += 1
+            self.sync_seconds += work.took
             began = self._now()
             self._put_lines(work)
             self.mean_lines += _MEAN * (self._now() - began - self.mean_lines)

@@ -192,6 +192,10 @@ class DiskStore:
             self._free = self._disk.free(self._root)
         return self._free - self._committer.ring.owed
 
+    def commits(self) -> tuple[int, float]:
+        """How many there were since the start, and what their syncs took."""
+        return self._committer.commits, self._committer.sync_seconds
+
     def largest_line(self) -> int:
         """Bytes an inbox line may have; a longer one does not fit the ring."""
         return self._committer.ring.largest - FIXED - NAME_MAX

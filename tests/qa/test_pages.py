@@ -19,6 +19,7 @@ from homi import (
     errors,
     far,
     linked,
+    measures,
     reports,
     requests,
     settings,
@@ -87,6 +88,7 @@ OF_VERB = {
     "bundle": "homi-bundle.1",
     "room": "homi-room.1",
     "log": "homi-log.1",
+    "metrics": "homi-metrics.1",
     "wake": "homi-wake.1",
     "move": "homi-move.1",
     **dict.fromkeys(("pair", "unpair"), "homi-pair.1"),
@@ -662,3 +664,9 @@ def test_pages_have_the_sections_a_reader_looks_for(path: Path) -> None:
     if path.suffix in (".1", ".8"):
         wanted |= {"SYNOPSIS", "EXIT STATUS", "FILES", "EXAMPLES", "CAVEATS"}
     assert wanted <= found
+
+
+def test_each_metric_stands_on_its_page_and_no_other() -> None:
+    """Who sets an alarm on one has nothing else to read."""
+    text = section(page("homi-metrics.1"), "Metrics")
+    assert items(text, "Cm") == set(measures.FAMILIES)
