@@ -183,13 +183,15 @@ class Gossip:
     ) -> None:
         """Ask about each of these lists, as soon as what waits for device is gone or
         gets no less: whoever looks into its files takes in mail half as fast."""
+        if self._met.get(device) is not exchange:
+            return
         waits = self._parts.hints.waiting(device)
         if waits and self._loop and (waited is None or waits < waited):
             again = partial(self._inquire, exchange, device, asked, waits)
             self._loop.call_later(DRAINING, again)
-        elif self._met.get(device) is exchange:
-            for ids in asked:
-                self._ask(exchange, "rungs", {"ids": ids}, self._rungs(device))
+            return
+        for ids in asked:
+            self._ask(exchange, "rungs", {"ids": ids}, self._rungs(device))
 
     def _rungs(self, device: Device) -> Callable[[frames.Res | None], None]:
         """What is done with what a device answers about messages of ours."""
