@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from homi.seats.server import Server
+from tests.clients.codex import Codex
 from tests.clients.conftest import Post
 from tests.clients.harness import Claude
 from tests.standin.place import until
@@ -16,16 +17,19 @@ pytestmark = [pytest.mark.clients, pytest.mark.timeout(240)]
 
 def spawn(claude: Claude, post: Post, *words: str) -> dict[str, Any]:
     """homi spawn, with a claude in PATH that runs on the private machine."""
-    folder = claude.state / "inside"
-    folder.mkdir(exist_ok=True)
-    program = folder / "claude"
-    run = shlex.join(claude.enter([str(claude.bin / "claude")]))
-    program.write_text(f'#!/bin/sh\nexec {run} "$@"\n')
-    program.chmod(0o755)
-    path = f"{folder}:{post.env()['PATH']}"
+    install(claude, "claude", [str(claude.bin / "claude")])
+    path = f"{claude.state / 'inside'}:{post.env()['PATH']}"
     done = post.homi("spawn", *words, "--json", PATH=path)
     assert done.returncode == 0, done.stderr
     return dict(json.loads(done.stdout))
+
+
+def install(claude: Claude, name: str, argv: list[str]) -> None:
+    """A program of that name that runs argv on the private machine."""
+    program = claude.state / "inside" / name
+    program.parent.mkdir(exist_ok=True)
+    program.write_text(f'#!/bin/sh\nexec {shlex.join(claude.enter(argv))} "$@"\n')
+    program.chmod(0o755)
 
 
 def known(claude: Claude, name: str, pid: int) -> None:
@@ -111,3 +115,22 @@ def test_mail_starts_a_session_that_reads_it_and_one_is_adopted(
     assert str(row["pid"]) in out
     until(lambda: Server.of(post.state).seats() == [], "no seat is left", 30)
     del claude.pids["bob"]
+
+
+def test_a_codex_that_is_spawned_gets_its_mail_typed(
+    claude: Claude, post: Post
+) -> None:
+    """Once it takes a line; before that the mail waits."""
+    codex = Codex(claude)
+    try:
+        env = [f"{key}={value}" for key, value in codex.env().items()]
+        install(claude, "codex", ["env", "-i", *env, *codex.tui()])
+        row = spawn(claude, post, "cod", "--cli", "codex")
+        assert row["state"] == "ready"
+        message = post.send("cod", "the build is red")
+        post.reached("cod", message, "offered", 60)
+        until(lambda: message in str(codex.log()), "the model is given the letter", 30)
+        post.ok("unspawn", "--end", "cod")
+        until(lambda: Server.of(post.state).seats() == [], "no seat is left", 30)
+    finally:
+        codex.end()
