@@ -25,7 +25,7 @@ from homi.spawn import rule
 from homi.spawn.beside import Beside, in_a_thread
 from homi.spawn.endings import Endings, done, is_of, session_of
 from homi.spawn.programs import Programs
-from homi.spawn.state import Run, Spawned, Spawns
+from homi.spawn.state import Run, Spawned, Spawns, tolerant
 
 log = logging.getLogger("homi.spawn")
 
@@ -162,9 +162,10 @@ class Keeper:
     def dismiss(self, name: Name) -> None:
         """End what was started for somebody who is gone, and its name with it."""
         if self.spawns.get(name) is not None:
-            self.forget(name, end=True)
-            if self._names.get(name) is not None:
-                self._names.release(name)
+            with tolerant():
+                self.forget(name, end=True)
+                if self._names.get(name) is not None:
+                    self._names.release(name)
 
     def begin(self, spawned: Spawned, called: Name, told: Told) -> None:
         """Count it, then have it started."""
@@ -191,10 +192,11 @@ class Keeper:
         if isinstance(result, HomiError):
             self._failed(spawned, result)
             return
-        spawned = self.spawns.put(replace(spawned, run=result))
+        spawned = self.spawns.note(replace(spawned, run=result))
         body = self._programs.body(spawned, result)
         if self._names.get(name) is not None and body is not None:
-            self._names.embody(name, body)
+            with tolerant():
+                self._names.embody(name, body)
         if not self._pids.watch(result.pid, result.start):
             self._over(spawned)
             return
@@ -226,18 +228,19 @@ class Keeper:
         name, old = spawned.name, spawned.old
         run = replace(run, ready=self._clock.wall())
         spawned = replace(spawned, run=run, old=None, said="")
-        self.spawns.put(spawned, retire=old)
+        self.spawns.note(spawned, retire=old)
         owner = self._owners.owner(name)
         other = owner is None or not same(owner, session)
         if session.listed and other and self._names.get(name) is not None:
-            self._names.bind(name, session.ref)
+            with tolerant():
+                self._names.bind(name, session.ref)
         log.info("%s pid=%d status=ready", name, run.pid)
         self._tell(name, spawned)
         self._endings.sweep()
 
     def _failed(self, spawned: Spawned, error: HomiError) -> None:
         """Nothing runs that was to; what ran before stays."""
-        self.spawns.put(
+        self.spawns.note(
             replace(
                 spawned,
                 run=spawned.old and replace(spawned.old, now=False),
@@ -257,7 +260,7 @@ class Keeper:
         for spawned in self.spawns.all():
             run, old = spawned.run, spawned.old
             if old is not None and old.pid == pid:
-                self.spawns.change(spawned.name, old=None)
+                self.spawns.note(replace(spawned, old=None))
             elif run is not None and run.pid == pid:
                 self._over(spawned)
         self._called()
@@ -275,7 +278,7 @@ class Keeper:
         vain = lived < rule.STEADY and self.pending(name)
         failures = spawned.failures + 1 if vain else 0
         said = f"it ended after {lived:.0f} s with its mail unread" if vain else ""
-        self.spawns.put(replace(spawned, run=None, failures=failures, said=said))
+        self.spawns.note(replace(spawned, run=None, failures=failures, said=said))
         log.info("%s pid=%d status=ended", name, run.pid)
         self.over(name)
 
@@ -296,7 +299,8 @@ class Keeper:
     def _claimed(self, name: Name, claim: Claim | None) -> None:
         """A name that was released is started no more."""
         if claim is None and self.spawns.get(name) is not None:
-            self.forget(name, end=False)
+            with tolerant():
+                self.forget(name, end=False)
 
     def _called(self) -> None:
         """Let who took another's place be called as that one was."""
@@ -306,7 +310,7 @@ class Keeper:
                 continue
             session = session_of(self._sessions, run)
             if session is not None and not self._sessions.by_address(name):
-                self.spawns.change(name, run=replace(run, called=name))
+                self.spawns.note(replace(spawned, run=replace(run, called=name)))
                 self.rename(session, name)
 
     # ---- what is known ----

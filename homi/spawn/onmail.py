@@ -14,7 +14,7 @@ from homi.owners import Owners
 from homi.sessions import Session
 from homi.spawn import rule
 from homi.spawn.keeper import Keeper
-from homi.spawn.state import Spawned
+from homi.spawn.state import Spawned, tolerant
 
 
 class OnMail:
@@ -73,7 +73,8 @@ class OnMail:
             return
         match self._judge(spawned):
             case rule.Go():
-                self.keeper.begin(spawned, name, _nobody)
+                with tolerant():  # what cannot be counted is not started
+                    self.keeper.begin(spawned, name, _nobody)
             case rule.Wait(until=until):
                 # A clock that jumps is made good by the sweep.
                 delay = max(0.0, until - self._clock.wall())

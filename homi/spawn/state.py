@@ -3,14 +3,18 @@
 Owns the fields of the file.  homi-mailbox(5) lists them.
 """
 
-from collections.abc import Iterable
+import contextlib
+import logging
+from collections.abc import Iterable, Iterator
 
 import msgspec
-from msgspec.structs import replace
 
 from homi.address import Name, is_name
+from homi.errors import StorageFailed
 from homi.store.lines import Finding
 from homi.store.state import StateFile
+
+log = logging.getLogger("homi.spawn")
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -81,11 +85,16 @@ class Spawns:
         """The programs that are to be ended."""
         return list(self._state.retired)
 
-    def put(self, spawned: Spawned, retire: Run | None = None) -> Spawned:
-        """Keep it, and what is to be ended with that; 74 leaves all as it was."""
+    def put(self, spawned: Spawned) -> Spawned:
+        """Keep it, before anything is done; 74 leaves all as it was."""
+        self._save({**self._state.spawns, spawned.name: spawned}, self.retired)
+        return spawned
+
+    def note(self, spawned: Spawned, retire: Run | None = None) -> Spawned:
+        """Keep what has become of it, and what is to be ended with that.  Where the
+        disk takes it not it counts all the same: a later start looks for itself."""
         spawns = {**self._state.spawns, spawned.name: spawned}
-        retired = self.retired + ([retire] if retire is not None else [])
-        self._save(spawns, retired)
+        self._note(spawns, self.retired + ([retire] if retire is not None else []))
         return spawned
 
     def forget(self, name: str, retire: Iterable[Run] = ()) -> None:
@@ -97,14 +106,25 @@ class Spawns:
         """That program is gone: it need not be ended any more."""
         left = [run for run in self.retired if run.pid != pid]
         if left != self._state.retired:
-            self._save(self._state.spawns, left)
+            self._note(self._state.spawns, left)
 
-    def change(self, name: str, **fields: object) -> Spawned:
-        """Keep other values of some fields; KeyError where the name is not known."""
-        return self.put(replace(self._state.spawns[name], **fields))
+    def _note(self, spawns: dict[str, Spawned], retired: list[Run]) -> None:
+        """Let the memory hold the change, and the file if it can."""
+        with tolerant():
+            self._save(spawns, retired)
+        self._state = State(spawns=spawns, retired=retired)
 
     def _save(self, spawns: dict[str, Spawned], retired: list[Run]) -> None:
         """Let the file, then the memory, hold the change."""
         state = State(spawns=spawns, retired=retired)
         self._file.save(state)
         self._state = state
+
+
+@contextlib.contextmanager
+def tolerant() -> Iterator[None]:
+    """Go on where the disk takes not what follows from something that is so."""
+    try:
+        yield
+    except StorageFailed as error:
+        log.warning("%s", error.text)

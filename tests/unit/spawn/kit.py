@@ -10,7 +10,7 @@ from homi.address import Name
 from homi.claims import Body
 from homi.claims import State as Claims
 from homi.clock import SystemClock
-from homi.errors import HomiError
+from homi.errors import HomiError, StorageFailed
 from homi.names import Names
 from homi.owners import Owners
 from homi.peers import process
@@ -106,12 +106,16 @@ class Nursery:
         self.root, self.programs, self.clock = root, programs, clock
         self.mail: set[Name] = set()  # whose mail waits
         self.writes, self.gone = 0, False
+        self._last = 1 << 30
+        self.full = False  # whether the disk takes nothing
         self.said: list[Spawned | HomiError] = []
         disk = RealDisk()
         self.names = Names(StateFile(str(root / "names.json"), disk, Claims))
         self.sessions = Sessions([], clock)
         self.owners = Owners(self.names, self.sessions)
         self.file = StateFile(str(root / "spawns.json"), disk, State)
+        self._save = self.file.save
+        self.file.save = self._saved  # type: ignore[method-assign]
         self.spawns = Spawns(self.file)
         parts = (self.names, self.sessions, self.owners)
         self.keeper = Keeper(self.spawns, *parts, clock, programs, inline)
@@ -125,16 +129,16 @@ class Nursery:
 
     def dies_at(self, write: int) -> None:
         """Be gone behind that write of the file, the first being 1."""
-        save = self.file.save
+        self._last = write
 
-        def saved(state: State) -> None:
-            save(state)
-            self.writes += 1
-            self.gone = self.gone or self.writes >= write
-            if self.gone:
-                raise Died
-
-        self.file.save = saved  # type: ignore[method-assign]
+    def _saved(self, state: State) -> None:
+        if self.full:
+            raise StorageFailed("the disk is full")
+        self._save(state)
+        self.writes += 1
+        self.gone = self.writes >= self._last
+        if self.gone:
+            raise Died
 
     def spawned(self, *, on_mail: bool = False) -> Spawned:
         return Spawned(name=ADA, client="codex", cwd="/", on_mail=on_mail, by=["p"])

@@ -1,6 +1,7 @@
 """From an order to a program that is ready, and to its end; over crashes too."""
 
 import pytest
+from msgspec.structs import replace
 
 from homi.envelope import Reason
 from homi.errors import CannotCreate, NoSuchName, NotReached, Unavailable
@@ -163,7 +164,7 @@ def test_what_somebody_waits_for_ends_with_the_daemon(
 
     async def scene(nursery: Nursery) -> None:
         nursery.order()
-        nursery.spawns.change(ADA, brief=True)
+        nursery.spawns.note(replace(nursery.ada, brief=True))
         nursery.ready()
 
     async def later(nursery: Nursery) -> None:
@@ -271,5 +272,28 @@ def test_one_that_is_replaced_now_ends_though_it_is_busy(play: Play) -> None:
         newer = nursery.ready()
         nursery.stands(old, status="idle")
         await nursery.until(lambda: nursery.programs.alive() == [newer.seat])
+
+    play(scene)
+
+
+def test_a_full_disk_starts_nothing_and_keeps_nobody_from_anything(play: Play) -> None:
+    """A start that cannot be counted is none; what became of one is remembered."""
+
+    async def scene(nursery: Nursery) -> None:
+        nursery.order(on_mail=True)
+        nursery.mail.add(ADA)
+        nursery.full = True
+        nursery.on_mail.stir(ADA)
+        assert nursery.programs.starts == 0
+        nursery.full = False
+        nursery.on_mail.stir(ADA)
+        nursery.full = True
+        run = nursery.ready()
+        assert nursery.run.ready
+        nursery.mail.clear()
+        await nursery.dies(run)
+        nursery.full = False
+        nursery.on_mail.sweep()
+        assert (nursery.programs.starts, nursery.ada.run) == (1, None)
 
     play(scene)
