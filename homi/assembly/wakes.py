@@ -8,7 +8,7 @@ import os
 
 from homi.address import Name, parse_address
 from homi.doors.office import Office
-from homi.envelope import MessageId
+from homi.envelope import MessageId, SessionRef
 from homi.errors import HomiError
 from homi.links.suspend import Suspends
 from homi.reach import Reach
@@ -20,6 +20,7 @@ from homi.wakes.keeper import WakeKeeper
 from homi.wakes.state import Book, State
 
 FILE = "wakes.json"
+AT_WORK = frozenset({"busy", "waiting"})  # of a session
 
 
 class Waking:
@@ -92,6 +93,16 @@ class Readers:
         box = self._office.store.known(name)
         if box is not None and box.find(message) is not None:
             return True
+        return self._at_work(message)
+
+    def _at_work(self, message: MessageId) -> bool:
+        """Whether a live session goes on with what that message caused.  One that
+        tells no status is not waited for: it might never say that it is done."""
         bounds = self._office.bounds
-        causes = {} if bounds is None else bounds.budget.causes
-        return any(cause.id == message for cause in causes.values())
+        for cause in [] if bounds is None else bounds.budget.causes.values():
+            if cause.id == message:
+                ref = SessionRef(cause.pid, cause.start)
+                session = self._office.sessions.by_ref(ref)
+                if session is not None and session.status in AT_WORK:
+                    return True
+        return False

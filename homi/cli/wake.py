@@ -71,7 +71,9 @@ def wake(ctx: click.Context, /, *, as_json: bool) -> None:
 )
 @click.option("--jitter", metavar="SPAN", default="0", help="Be late by up to SPAN.")
 @click.option("--until", metavar="TIME", default="", help="End behind TIME.")
-@click.option("--max", "most", type=options.positive, help="End after so many.")
+@click.option(
+    "--max", "most", type=options.positive, metavar="N", help="End after so many."
+)
 @click.option("--spawn", is_flag=True, help="Start a session where none lives.")
 @options.as_json
 @click.pass_obj
@@ -186,7 +188,9 @@ def ls(home: str, /, which: str | None = None, *, as_json: bool = False) -> None
 @wake.command()
 @click.argument("which", metavar="[WAKE]", required=False)
 @triggers
-@click.option("-n", "--count", type=options.positive, default="10", help="So many.")
+@click.option(
+    "-n", "--count", type=options.positive, metavar="N", default="10", help="So many."
+)
 @options.as_json
 @click.pass_obj
 def preview(

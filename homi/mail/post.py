@@ -97,7 +97,7 @@ def _own(of: Message, data: bytes, now: float, rung: Rung) -> Past:
         kind=kind,
         thread=_header(of, "X-Homi-Thread") or None,
         reply_to=MessageId(_mid(reply)) if reply else None,
-        auto=kind in (Kind.BOUNCE, Kind.NOTICE, Kind.WAKE),
+        auto=kind in (Kind.BOUNCE, Kind.NOTICE),
     )
     was = Was(
         at=_header(of, "X-Homi-At") or _date(of, now),

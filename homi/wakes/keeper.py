@@ -52,7 +52,9 @@ class WakeKeeper:
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Go on from what the files say."""
         self._running = True
-        self._diary.retain(wake.id for wake in self.book.all())
+        if not self.book.findings:
+            # Else what was set aside may come back, and then knows how far it was.
+            self._diary.retain(wake.id for wake in self.book.all())
         self._timer.start(loop)
         self.events.start(loop)
         for wake in self.book.all():
