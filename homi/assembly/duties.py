@@ -68,9 +68,10 @@ def connect(office: Office, courier: Courier, reach: Reach, talk: Talk) -> Dutie
         [
             rooms.connect(office, courier, reach),
             secrets.connect(office),
+            # First: a name that moves is not started by mail.
+            moving.connect(office, talk, reach.clock),
             spawn.connect(office, reach),
             wakes.connect(office, reach),
-            moving.connect(office, talk, reach.clock),
         ]
     )
     made.findings += reach.findings

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from homi.address import Device, Name, parse_address, parse_claimable, parse_name
 from homi.assembly.history import Bringing, History
 from homi.assembly.parley import Parley
+from homi.assembly.starting import Starting
 from homi.clock import Clock
 from homi.doors.answers import Answer
 from homi.doors.office import Office, Shown
@@ -302,7 +303,7 @@ class Moving:
                 disk=RealDisk(),
                 config=os.fspath(office.config.registry_folders()[0]),
                 bring=Bringing(office, aside),
-                spawn=None,
+                spawn=Starting(office, clock),
                 clock=clock,
                 aside=aside,
                 at=at,

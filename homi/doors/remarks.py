@@ -18,6 +18,9 @@ def remarks(
     for claim in names.all():
         if number := peer.unbound.get(claim.number):
             notes[claim.name] = number
+        if (moving := claim.moving) is not None:
+            to = f"{moving.to}@{moving.device}"
+            notes[claim.name] = f"moves to {to}, since {moving.at}"
         for session in owners.unfit(claim.name):
             if not claim.built_in:
                 notes.setdefault(

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from homi.errors import StorageFailed
+from homi.errors import NoInput, StorageFailed
 from homi.ids import is_id
 from homi.legs.tail import find
 from homi.store.disk import Disk
@@ -72,9 +72,13 @@ def translate(data: bytes, old: str, new: str) -> bytes:
 
 def keep(disk: Disk, config: str, conversation: str, cwd: str, data: bytes) -> str:
     """Let the transcript stand where the client looks for it; its path.  One that
-    stands there already stays beside it.  OSError where the disk refuses."""
+    stands there already stays beside it.  66 where its client was never used here,
+    OSError where the disk refuses."""
     if not is_id(conversation.lower()):
         raise StorageFailed("a conversation without an id")
+    if not os.path.isdir(config):
+        text = f"there is no {config} here: the conversation has no client"
+        raise NoInput(text, hint="its transcript stays in blobs/")
     projects = os.path.join(config, "projects")
     folder = os.path.join(projects, slug(os.path.realpath(cwd)))
     for path in (projects, folder):

@@ -1,0 +1,154 @@
+"""Names that move between two real daemons, with what is theirs."""
+
+import json
+import subprocess
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from homi.moving.conversation import slug
+from tests.integration.linked import Pair
+from tests.standin import sshd
+from tests.standin.place import PATIENCE, Place, until
+
+
+@pytest.fixture(scope="module")
+def pair() -> Iterator[Pair]:
+    """Two devices whose link is up."""
+    sshd.need()
+    with Pair() as made:
+        made.link()
+        made.both_up()
+        made.laptop.ok("claim", "bob")
+        yield made
+
+
+def ids(place: Place, name: str) -> list[str]:
+    """What waits in a mailbox, in order."""
+    out = place.ok("queue", name, "--json")
+    return [json.loads(line)["id"] for line in out.splitlines()]
+
+
+def git(folder: Path, *argv: str) -> None:
+    """One git command that must succeed."""
+    me = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main")
+    subprocess.run(("git", *me, *argv), cwd=folder, check=True, capture_output=True)
+
+
+def transcript(place: Place, cwd: Path, conversation: str) -> Path:
+    """Where the client of a place keeps a conversation."""
+    return (
+        place.home / ".claude" / "projects" / slug(str(cwd)) / f"{conversation}.jsonl"
+    )
+
+
+def test_a_name_moves_with_its_mail_its_conversation_and_its_settings(
+    pair: Pair,
+) -> None:
+    """What is finished is history there, what waits follows in order, and what is not
+    committed stands in the way."""
+    laptop, mini = pair.laptop, pair.mini
+    repo, there = laptop.work / "repo", mini.work / "clone"
+    repo.mkdir()
+    git(repo, "init")
+    (repo / "a").write_text("1")
+    git(repo, "add", "a")
+    git(repo, "commit", "-m", "one")
+    laptop.ok("claim", "ada", "--cwd", str(repo))
+    talk = str(uuid.uuid4())
+    path = transcript(laptop, repo, talk)
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"cwd": str(repo), "file": f"{repo}/a"}) + "\n")
+    read = laptop.send("ada", "read before", sender="bob")
+    laptop.ok("ack", "--name", "ada", read)
+    sent = [laptop.send("ada", f"letter {n}", sender="bob") for n in range(3)]
+    move = ("move", "ada", "mini", "--session", talk, "--cwd", str(there), "--json")
+
+    refused = laptop.homi(*move)
+    assert (refused.returncode, "there is no folder" in refused.stderr) == (75, True)
+    git(mini.work, "clone", str(repo), str(there))
+    (repo / "b").write_text("2")
+    laptop.ok("set", "ada", "digest=5")
+    refused = laptop.homi(*move)
+    assert (refused.returncode, "1 uncommitted file," in refused.stderr) == (75, True)
+    assert "moving" not in (laptop.state / "names.json").read_text()
+
+    done = json.loads(laptop.ok(*move, "--dirty"))
+    assert (done["done"], done["history"], done["history_there"]) == ("moved", 1, 1)
+    assert done["forwarded"] == 3
+    until(lambda: ids(mini, "ada") == sent, "the letters follow")
+    kept = transcript(mini, there, talk)
+    assert json.loads(kept.read_text()) == {"cwd": str(there), "file": f"{there}/a"}
+    assert [
+        line["msg"]["text"] for line in mini.lines("ada") if line["via"].get("was")
+    ] == ["read before"]
+    kept_too = json.loads((mini.state / "names.json").read_text())
+    assert kept_too["claims"]["ada"]["settings"] == {"digest": "5"}
+    later = laptop.send("ada", "later", sender="bob")
+    until(lambda: ids(mini, "ada") == [*sent, later], "what is sent later follows")
+
+
+def test_it_comes_back_and_goes_again_with_the_same_mail(pair: Pair) -> None:
+    """A message that was there before is not taken for known; a second try of one that
+    was read is."""
+    laptop, mini = pair.laptop, pair.mini
+    laptop.ok("claim", "cyd")
+    sent = [laptop.send("cyd", f"letter {n}", sender="bob") for n in range(3)]
+    laptop.ok("move", "cyd", "mini")
+    until(lambda: ids(mini, "cyd") == sent, "they are there")
+    laptop.ok("move", "cyd@mini")
+    until(lambda: ids(laptop, "cyd") == sent, "they are back")
+    assert '"moved"' not in laptop.ok("alias", "--json")
+    laptop.ok("ack", "--name", "cyd", sent[0])
+    laptop.ok("move", "cyd", "mini")
+    until(lambda: ids(mini, "cyd") == sent[1:], "they are there again")
+    assert not laptop.homi("queue", "cyd", "--json").stdout
+
+
+def test_a_move_that_is_ended_by_force_leaves_one_owner_once_they_meet(
+    pair: Pair,
+) -> None:
+    """The device that claimed it in a lower generation yields, with what came to it."""
+    laptop, mini = pair.laptop, pair.mini
+    laptop.ok("claim", "eve")
+    sent = [laptop.send("eve", "one", sender="bob")]
+    mini.kill()
+    mini.start(HOMI_FAULT="move-arrived:1")
+    pair.both_up()
+    lost = laptop.homi("move", "eve", "mini")
+    assert (lost.returncode, "on its way to mini" in lost.stderr) == (75, True)
+    assert mini.daemon is not None
+    mini.daemon.wait(PATIENCE)
+    assert "moves to eve@mini" in laptop.ok("ls")
+    assert laptop.homi("move", "eve", "--abort").returncode == 75
+    assert laptop.ok("move", "eve", "--abort", "--force") == "eve stays here\n"
+    assert ids(laptop, "eve") == sent
+    laptop.ok("link", "pause", "mini")
+    mini.start()
+    mini.ok("claim", "kim")
+    sent.append(mini.send("eve", "to the lower one", sender="kim"))
+    laptop.ok("link", "resume", "mini")
+    pair.both_up()
+
+    def yielded() -> bool:
+        found = json.loads((mini.state / "names.json").read_text())
+        return "eve" not in found["claims"] and "eve" in found["aliases"]
+
+    until(yielded, "the lower generation yields")
+    until(lambda: ids(laptop, "eve") == sent, "with what came to it")
+
+
+def test_a_copy_leaves_the_name_where_it_is(pair: Pair) -> None:
+    """With the conversation, under another name, and without the mail."""
+    laptop, mini = pair.laptop, pair.mini
+    laptop.ok("claim", "dan")
+    sent = [laptop.send("dan", "mine", sender="bob")]
+    done = json.loads(
+        laptop.ok("move", "dan", "mini", "--fork", "--as", "dan-2", "--json")
+    )
+    assert done["done"] == "forked"
+    assert ids(laptop, "dan") == sent
+    assert ids(mini, "dan-2") == []
+    assert "dan-2" in mini.ok("ls")

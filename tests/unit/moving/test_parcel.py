@@ -1,0 +1,47 @@
+"""What goes along is whole when it is opened, or it is not taken."""
+
+from pathlib import Path
+
+import pytest
+
+from homi.errors import BadMessage, NoInput
+from homi.moving.parcel import Parcels
+from homi.moving.said import Manifest
+from homi.store.blobs import Blobs
+from homi.store.disk import RealDisk
+
+BASE = Manifest(name="ada", device="here", to="ada", generation=2)
+
+
+def parcels(root: Path) -> tuple[Parcels, Blobs]:
+    """Those of a state root."""
+    blobs = Blobs(str(root), RealDisk())
+    return Parcels(blobs), blobs
+
+
+def test_what_was_packed_is_read_again(tmp_path: Path) -> None:
+    made, blobs = parcels(tmp_path)
+    lines = [b'{"n":%d}\n' % n for n in range(3_000)]
+    packed = made.pack(BASE, lines, None)
+    manifest = made.open(packed.sha256)
+    assert manifest.history is not None
+    assert manifest.history.count == 3_000
+    assert list(made.lines(manifest.history)) == lines
+    made.drop(packed.sha256)
+    assert list((tmp_path / "blobs").iterdir()) == []
+    assert blobs.size(packed.sha256) is None
+
+
+def test_a_parcel_that_lacks_a_part_is_not_opened(tmp_path: Path) -> None:
+    """Nor one that is no parcel."""
+    made, blobs = parcels(tmp_path)
+    packed = made.pack(BASE, [b"x\n"], None)
+    assert packed.manifest.history is not None
+    blobs.remove(packed.manifest.history.sha256)
+    with pytest.raises(BadMessage, match="not here"):
+        made.open(packed.sha256)
+    other, _ = blobs.keep([b"no parcel"])
+    with pytest.raises(BadMessage, match="is none"):
+        made.open(other)
+    with pytest.raises(NoInput):
+        made.open("0" * 64)

@@ -1,0 +1,181 @@
+"""Mail of a name that moved: it follows once, in order, and is known again."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from homi.address import Address, Device, Name
+from homi.claims import Came, Moving
+from homi.envelope import Kind, LedgerLine, Reason, Rung
+from homi.errors import HomiError
+from homi.postmaster import Stamp
+from homi.store.mailbox import Item, Mailbox
+from homi.store.places import queue_of
+from tests.unit.postmaster.test_postmaster import Bench, letter
+from tests.unit.postmaster.test_remote import LINK, settled
+
+ADA, LAB = Name("ada"), Device("lab")
+TO = Address(ADA, LAB)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Callable[..., None]:
+    """Run a scenario over a fresh bench whose device is mini, linked to lab."""
+
+    def runner(scenario: Callable[[Bench], object]) -> None:
+        async def main() -> None:
+            await scenario(Bench(tmp_path))  # type: ignore[misc]
+
+        asyncio.run(main())
+
+    return runner
+
+
+def leave(bench: Bench) -> None:
+    """ada is at lab from now on."""
+    moves = bench.names.departures
+    moves.begin(ADA, Moving(device=LAB, to=ADA, generation=7), 0.0)
+    moves.arrived(ADA)
+    moves.leave(ADA)
+
+
+async def forward(bench: Bench, item: Item) -> str | HomiError:
+    """Where it waits now, or why not."""
+    told: asyncio.Future[str | HomiError] = asyncio.get_running_loop().create_future()
+    box = bench.store.mailbox(ADA)
+    bench.postmaster.forward(box, item, TO, 7, told.set_result)
+    return await told
+
+
+def queue(bench: Bench) -> Mailbox:
+    return bench.store.mailbox(queue_of(LAB))
+
+
+async def ended(bench: Bench, item: Item, rung: Rung) -> None:
+    """A line of the ledger ends it."""
+    line = LedgerLine(seq=item.seq, id=item.id, rung=rung, at="x")
+    bench.store.record(ADA, line)
+    await settled(bench)
+
+
+def test_what_waits_follows_with_its_postmark_once(run: Callable[..., None]) -> None:
+    """Twice forwarded, as after a crash, it is stored once; the generation goes
+    along."""
+
+    async def scenario(bench: Bench) -> None:
+        message = letter("ada")
+        await bench.send(message)
+        (item,) = bench.store.mailbox(ADA).pending.values()
+        assert [await forward(bench, item) for _ in range(2)] == ["ada@lab"] * 2
+        (there,) = queue(bench).pending.values()
+        envelope = queue(bench).read(there)
+        assert (envelope.hops, envelope.via.moved, there.id) == (
+            ["mini"],
+            7,
+            message.id,
+        )
+        assert not envelope.via.repeat
+
+    run(scenario)
+
+
+def test_what_a_session_may_have_read_is_marked(run: Callable[..., None]) -> None:
+    async def scenario(bench: Bench) -> None:
+        await bench.send(letter("ada"))
+        (item,) = bench.store.mailbox(ADA).pending.values()
+        item.repeat = True
+        await forward(bench, item)
+        (there,) = queue(bench).pending.values()
+        assert queue(bench).read(there).via.repeat
+
+    run(scenario)
+
+
+def test_what_went_to_and_fro_too_often_is_parked(run: Callable[..., None]) -> None:
+    async def scenario(bench: Bench) -> None:
+        for hops in (("mini", "lab"), ("mini", "lab", "mini", "lab")):
+            await bench.send(letter("ada"), LINK, hops=hops)
+        first, second = bench.store.mailbox(ADA).pending.values()
+        await forward(bench, first)
+        await forward(bench, second)
+        one, other = queue(bench).pending.values()
+        assert (one.rung, other.rung) == (Rung.STORED, Rung.PARKED)
+        assert other.reason is Reason.LOOP
+
+    run(scenario)
+
+
+def test_a_second_try_of_what_was_read_here_does_not_follow(
+    run: Callable[..., None],
+) -> None:
+    """The control: what is new does, marked with the generation there."""
+
+    async def scenario(bench: Bench) -> None:
+        old, new = letter("ada"), letter("ada")
+        await bench.send(old)
+        (item,) = bench.store.mailbox(ADA).pending.values()
+        await ended(bench, item, Rung.SEEN)
+        leave(bench)
+        again = await bench.send(old)
+        assert (again.kept, again.duplicate, again.to) == (True, True, "ada")
+        assert (await bench.send(new)).to == "ada@lab"
+        (there,) = queue(bench).pending.values()
+        assert (there.id, queue(bench).read(there).via.moved) == (new.id, 7)
+
+    run(scenario)
+
+
+def test_a_second_try_of_what_followed_is_known(run: Callable[..., None]) -> None:
+    async def scenario(bench: Bench) -> None:
+        message = letter("ada")
+        await bench.send(message)
+        (item,) = bench.store.mailbox(ADA).pending.values()
+        await forward(bench, item)
+        await ended(bench, item, Rung.MOVED)
+        leave(bench)
+        again = await bench.send(message)
+        assert (again.kept, again.duplicate) == (True, True)
+        assert len(queue(bench).pending) == 1
+
+    run(scenario)
+
+
+def test_what_comes_back_with_its_name_is_not_taken_for_known(
+    run: Callable[..., None],
+) -> None:
+    """It was here, and left; the same frame again is known."""
+
+    async def scenario(bench: Bench) -> None:
+        message = letter("ada")
+        await bench.send(message, LINK, hops=("lab",))
+        (item,) = bench.store.mailbox(ADA).pending.values()
+        await ended(bench, item, Rung.MOVED)
+        back = Stamp(replace(LINK.via, moved=9))
+        for known in (False, True):
+            result = await bench.send(message, back, hops=("lab",))
+            assert (result.kept, result.duplicate) == (True, known)
+        assert len(bench.store.mailbox(ADA).pending) == 1
+
+    run(scenario)
+
+
+def test_notices_follow_a_name_from_where_it_came_only(
+    run: Callable[..., None],
+) -> None:
+    """They are about mail that is not known here."""
+
+    async def scenario(bench: Bench) -> None:
+        came = Came(device=LAB, name=Name("cyd"))
+        bench.names.departures.arrive(Name("cyd"), came, 2, 0.0, {})
+        follows = Stamp(replace(LINK.via, moved=2))
+        for to, kept in (("cyd", True), ("bob", False)):
+            notice = letter(to, kind=Kind.NOTICE, reply_to=letter().id)
+            result = await bench.send(notice, follows, hops=("lab",))
+            assert result.kept is kept
+        notice = letter("cyd", kind=Kind.NOTICE, reply_to=letter().id)
+        assert not (await bench.send(notice, LINK, hops=("lab",))).kept
+
+    run(scenario)
