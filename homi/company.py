@@ -3,6 +3,8 @@
 Owns the fields of these answers, which only grow.  homi-protocol(7) is the page.
 """
 
+from typing import Literal
+
 import msgspec
 
 
@@ -41,3 +43,12 @@ class RoomChanged(msgspec.Struct, frozen=True, omit_defaults=True):
     already: list[str] = []  # those that were in it
     total: int = 0  # members it has now
     pending: int = 0  # of one that ended: what stays pending in its mailbox
+
+
+class Guest(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a device asks of the rooms of another, for names of its own."""
+
+    do: Literal["join", "leave", "ls"]
+    room: str = ""  # of ls: that one, else all
+    members: list[str] = []  # names there
+    notify: bool = False

@@ -22,6 +22,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     quiet: str = ""  # a window of each day in which no letter goes out; empty: none
     wake: dict[str, list[str]] = {}  # name -> senders that may start its turns
     remote: dict[str, Remote] = {}  # device or sender@device -> what becomes of mail
+    join: dict[str, list[str]] = {}  # room -> who elsewhere may join it by themselves
 
 
 def may_wake(policy: Policy, sender: str, device: str | None, name: str) -> bool:
@@ -41,6 +42,15 @@ def remote(policy: Policy, sender: str, device: str) -> Remote:
     return "deliver"
 
 
+def may_join(policy: Policy, name: str, device: str, room: str) -> bool:
+    """Whether a name on another device may join a room here by itself: who is in the
+    list of the room, else whoever has its mail delivered."""
+    allowed = policy.join.get(room, policy.join.get(ANY))
+    if allowed is not None:
+        return any(_fits(each, name, device) for each in allowed)
+    return remote(policy, name, device) == "deliver"
+
+
 def checked(policy: Policy) -> Policy:
     """The same; BadConfig (78) for a rule that can mean nothing."""
     for problem in _problems(policy):
@@ -55,16 +65,22 @@ def _problems(policy: Policy) -> Iterator[str]:
             parse_window(policy.quiet)
         except Usage as error:
             yield f"{error.text} ({error.hint})"
-    for name, senders in policy.wake.items():
-        if name != ANY and not is_name(name):
-            yield f"wake: {show(name)} is no name"
-        for sender in senders:
-            if not _pattern(sender):
-                yield f"wake.{show(name)}: {show(sender)} is no sender"
+    for key, rules in (("wake", policy.wake), ("join", policy.join)):
+        yield from _unmeant(key, rules)
     for key in policy.remote:
         sender, at, device = key.rpartition("@")
         if key != ANY and not (is_name(device) and (not at or is_name(sender))):
             yield f"remote: {show(key)} is neither device nor sender@device"
+
+
+def _unmeant(key: str, rules: dict[str, list[str]]) -> Iterator[str]:
+    """What is no name, or no sender of one."""
+    for name, senders in rules.items():
+        if name != ANY and not is_name(name):
+            yield f"{key}: {show(name)} is no name"
+        for sender in senders:
+            if not _pattern(sender):
+                yield f"{key}.{show(name)}: {show(sender)} is no sender"
 
 
 def _pattern(text: str) -> bool:

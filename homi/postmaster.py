@@ -63,8 +63,8 @@ class Postmaster:
         self._names = names
         self.quarantine = quarantine
         self._clock = clock
-        self._device = config.device_name()
-        self._facts = owners.facts(self._device)
+        self.device = config.device_name()
+        self._facts = owners.facts(self.device)
         self._space = Space(store, config.reserve << 20)
         self._hints: list[Callable[[Name, Item], None]] = []
         self.refused: Counter[str] = Counter()  # by reason, since the start
@@ -109,7 +109,7 @@ class Postmaster:
         else:
             to, place, stamp = found.to, found.name, sub.stamp
             if not found.local:
-                hops = onward(hops, self._device)
+                hops = onward(hops, self.device)
         fresh = self.outward.withheld and not self.received(place, head.id)
         if fresh and self.outward.stops(sub, place):
             return
@@ -261,7 +261,7 @@ class Postmaster:
             return Reason.LOOP
         if sub.head.needs and place == OWNER:
             return Reason.APPROVAL
-        if sub.clear and sub.permit is not None:
+        if sub.permit is not None and (sub.clear or self._names.is_room(place)):
             return Reason.SCAN  # until the ledger says who let it leave, and why
         if self.guard is None or sub.stamp.free:
             return None

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from homi.address import Name
 from homi.courier.courier import Courier
 from homi.courier.orders import Job, Verdict
+from homi.doors.guests import Guests
 from homi.doors.office import Office, Shown
 from homi.envelope import (
     LedgerLine,
@@ -37,6 +38,7 @@ def connect(office: Office, courier: Courier, reach: Reach) -> Fanout:
     ways = (office.store, office.postmaster, office.record_end)
     fanout = Fanout(rooms, *ways, reach.clock, patience)
     office.rooms = fanout
+    office.guests = Guests(office, fanout, reach.clock).asked
     moved, explain, order = office.moved, office.explain, office.order
 
     def tell(name: Name, line: LedgerLine) -> None:

@@ -10,7 +10,7 @@ from homi.cli.mail import Mail
 from homi.company import MemberRow, RoomChanged, RoomRow, RoomRows
 from homi.connection import Connection
 from homi.dial import Absent
-from homi.errors import NoSuchDevice, Usage
+from homi.errors import Unavailable, Usage
 from homi.mail.rooms import rooms
 from homi.render import Cell
 from homi.requests import Room, Rooms
@@ -65,6 +65,7 @@ def join(
     \b
       $ homi room join nightly              # yourself
       $ homi room join nightly --notify eve
+      $ homi room join nightly@hub          # a room of a linked device
     """
     asked = Room(i=1, do="join", name=name, members=[*names], notify=notify)
     _change(home, asked, as_json=as_json)
@@ -98,7 +99,7 @@ def rm(home: str, /, name: str, *, as_json: bool) -> None:
 
 
 @room.command()
-@click.argument("name", metavar="[ROOM]", required=False)
+@click.argument("name", metavar="[ROOM | @DEVICE]", required=False)
 @options.as_json
 @click.pass_obj
 def ls(home: str, /, name: str | None = None, *, as_json: bool = False) -> None:
@@ -107,6 +108,7 @@ def ls(home: str, /, name: str | None = None, *, as_json: bool = False) -> None:
     \b
       $ homi room ls
       $ homi room ls nightly --json
+      $ homi room ls @hub                   # the rooms of a linked device
     """
     root = paths.state_root(home)
     try:
@@ -171,7 +173,8 @@ def _from_files(mail: Mail, name: str | None) -> list[RoomRow]:
     known = rooms(mail)
     if name is not None:
         if "@" in name:
-            raise NoSuchDevice(f"{name}: the members are kept on that device")
+            text = f"{name}: its members are kept on that device, which nobody asks now"
+            raise Unavailable(text, hint="homi start")
         found = mail.place(name)
         if found not in known:
             raise Usage(f"{found} is no room", hint="homi room ls shows the rooms here")

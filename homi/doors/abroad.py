@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from homi.address import Device, nearest, parse_name
+from homi.company import Guest
 from homi.doors.answers import Answer, Doer, Reply
 from homi.envelope import MessageId
-from homi.errors import not_linked
+from homi.errors import NotReached, not_linked
 from homi.far import FarRow, FarRows, Steps
 from homi.requests import Far, FarTrace, Request
 
@@ -32,6 +33,12 @@ class Neighbours(Protocol):
         """What became of a message that was sent to a device."""
         ...
 
+    def rooms(
+        self, device: Device, asked: Guest, done: Callable[[Answer], None]
+    ) -> None:
+        """What a device answers about its rooms, or why it does not."""
+        ...
+
 
 class Alone:
     """No other device is linked."""
@@ -49,6 +56,12 @@ class Alone:
     ) -> None:
         """Nobody tells."""
         done(Steps(device))
+
+    def rooms(
+        self, device: Device, _asked: Guest, done: Callable[[Answer], None]
+    ) -> None:
+        """Nobody answers."""
+        done(NotReached(f"{device} is not reached", reason="unreachable"))
 
 
 class Abroad:

@@ -6,6 +6,8 @@ lines it passes on.
 
 from collections.abc import Callable
 
+import msgspec
+
 from homi.address import Address, Device, Name
 from homi.asks import Asks
 from homi.bounds import Bounds
@@ -51,6 +53,9 @@ Briefing = Callable[[list[Name], Session, Callable[[str], None]], Sheet | None]
 AnswerTo = Callable[[MessageId, Name, Callable[[Answered | None], None]], None]
 # an id or the start of one, the names that may answer, told what is known of it
 About = Callable[[str, list[Name], Callable[[Answer], None]], None]
+# a linked device, the line of its question about rooms, the way back
+Told = Callable[[msgspec.Struct | HomiError], None]
+Guested = Callable[[Device, bytes, Told], None]
 Shown = tuple[Rung, Reason | None, float | None]  # rung, reason, until (wall seconds)
 
 
@@ -108,6 +113,7 @@ class Office:
         self.renaming: Renaming | None = None
         self.spawner: Callable[[Name], None] = lambda _name: None  # gives it a body
         self.wakes: WakeKeeper | None = None
+        self.guests: Guested = _no_rooms
         self.links: Linked | None = None
         self.bundles: Bundles | None = None
         self.bulk: Bulk | None = None
@@ -251,6 +257,11 @@ def _unused(_session: SessionRef, _name: Name, _item: Item) -> None:
 def _no_restart(told: Callable[[HomiError | None], None]) -> None:
     """What is not up yet is not begun again."""
     told(Unavailable("the daemon is starting"))
+
+
+def _no_rooms(_device: Device, _line: bytes, _told: Told) -> None:
+    """Nobody has any before the daemon is built."""
+    raise Unavailable("the daemon is starting")
 
 
 def _nothing() -> None:

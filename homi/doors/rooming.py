@@ -3,10 +3,21 @@
 Owns who may change which members; homi.rooms keeps them.  homi-room(1) is the page.
 """
 
-from homi.address import POSTMASTER, SELF, Name, parse_address, parse_claimable
+from msgspec.structs import replace
+
+from homi.address import (
+    POSTMASTER,
+    SELF,
+    Address,
+    Device,
+    Name,
+    parse_address,
+    parse_claimable,
+    parse_name,
+)
 from homi.clock import Clock, rfc3339
-from homi.company import MemberRow, RoomChanged, RoomRow, RoomRows
-from homi.doors.answers import Doer, Reply
+from homi.company import Guest, MemberRow, RoomChanged, RoomRow, RoomRows
+from homi.doors.answers import Answer, Doer, Reply
 from homi.doors.office import Office
 from homi.doors.rights import Rights
 from homi.errors import (
@@ -16,6 +27,7 @@ from homi.errors import (
     NotAllowed,
     Unavailable,
     Usage,
+    not_linked,
 )
 from homi.requests import CallerClass, Request, Room, Rooms
 from homi.rooms.fanout import Fanout
@@ -32,6 +44,11 @@ class Rooming:
         self._office = office
         self._rights = rights
         self._clock = clock
+        self._gone = False
+
+    def abandon(self) -> None:
+        """Nobody waits for an answer any more."""
+        self._gone = True
 
     def doers(self) -> dict[type[Request], Doer]:
         """The verbs done here."""
@@ -46,6 +63,9 @@ class Rooming:
 
     def _room(self, request: Room, reply: Reply) -> None:
         """Change a room; of several members all or none."""
+        if request.do in ("join", "leave") and (away := self._away(request.name)):
+            self._abroad(request, away, reply)
+            return
         match request.do:
             case "create":
                 done = self._create(request)
@@ -63,7 +83,7 @@ class Rooming:
         self._free(name)
         own = self._rights.caller.caller is CallerClass.SESSION
         given = request.members or ([SELF] if own else [])
-        members = [self._member(one, notify=request.notify) for one in given]
+        members = [self._member(one) for one in given]
         last = self._office.store.mailbox(name).last_seq
         now = self._clock.wall()
         fresh = rooms.open(name, last, now, members, notify=request.notify)
@@ -76,7 +96,7 @@ class Rooming:
         """More members."""
         rooms, now = self._fanout.rooms, self._clock.wall()
         given = request.members or [SELF]
-        members = [self._member(one, notify=request.notify) for one in given]
+        members = [self._member(one) for one in given]
         since = self._office.store.mailbox(name).last_seq
         fresh = rooms.join(name, members, since, now, notify=request.notify)
         already = [one for one in dict.fromkeys(members) if one not in fresh]
@@ -101,17 +121,49 @@ class Rooming:
         pending = len(self._office.store.mailbox(name).pending)
         return RoomChanged(name, "rm", members, pending=pending)
 
+    def _away(self, given: str) -> Address | None:
+        """A room that is on another device; None: it is here."""
+        address = parse_address(given)
+        here = (None, SELF, self._office.device)
+        return None if address.device in here else address
+
     def _local(self, given: str) -> Name:
         """The room that is meant; 68 for one of another device."""
-        address = parse_address(given)
-        device = address.device
-        if device not in (None, SELF, self._office.device):
-            me = f"{address.name} NAME@{self._office.device}"
+        if (away := self._away(given)) is not None:
             raise NoSuchDevice(
-                f"the members of {address} are kept on {device}",
-                hint=f"there: homi room join {me}",
+                f"{away} is on another device, whose person makes and ends it"
             )
-        return self._fanout.rooms.require(address.name)
+        return self._fanout.rooms.require(parse_address(given).name)
+
+    def _abroad(self, request: Room, room: Address, reply: Reply) -> None:
+        """Have names of this device join or leave a room of another, which decides."""
+        own: list[str] = [self._own(one) for one in request.members or [SELF]]
+        asked = Guest("leave", room.name, own)
+        if request.do == "join":
+            asked = Guest("join", room.name, own, notify=request.notify)
+        self._ask(Device(room.device or ""), asked, request.i, reply)
+
+    def _ask(self, device: Device, asked: Guest, i: int, reply: Reply) -> None:
+        """Ask the device of a room, and answer with what it says."""
+
+        def done(answer: Answer) -> None:
+            if not self._gone:
+                reply(i, _from(device, answer))
+
+        if device not in self._office.facts.devices():
+            raise not_linked(device, "homi link ls shows them")
+        self._office.neighbours.rooms(device, asked, done)
+
+    def _own(self, given: str) -> Name:
+        """A name of this device that the caller may speak for."""
+        given = self._self() if given == SELF else given
+        place = resolve(parse_address(given), self._office.facts)
+        self._allowed(place.name)
+        if not place.local or self._office.names.is_room(place.name):
+            raise Usage(
+                f"{place.to} is no name of this device that could be a member there"
+            )
+        return self._office.postmaster.open(place.name)
 
     def _free(self, name: Name) -> None:
         """73 where the name is somebody's."""
@@ -126,18 +178,12 @@ class Rooming:
                 hint=f"homi alias rm {name} first",
             )
 
-    def _member(self, given: str, *, notify: bool) -> str:
+    def _member(self, given: str) -> str:
         """The address of who is to be a member, as mail to it would be led."""
         given = self._self() if given == SELF else given
         place = resolve(parse_address(given), self._office.facts)
         self._allowed(place.name)
         if not place.local:
-            if notify:
-                raise Usage(
-                    f"{place.to} is on another device: whether it read a notice is not"
-                    " known here",
-                    hint="without --notify it gets copies",
-                )
             return place.to
         if self._office.names.is_room(place.name):
             raise Usage(f"{place.name} is a room: a room is no member of another")
@@ -183,30 +229,63 @@ class Rooming:
     # ---- what is shown ----
 
     def _rooms(self, request: Rooms, reply: Reply) -> None:
-        """Rooms as they stand now."""
-        rooms = self._fanout.rooms
-        names = rooms.all() if request.name is None else [self._local(request.name)]
-        reply(request.i, RoomRows([self._row(name) for name in names]))
+        """Rooms as they stand now: here, or on the device that is meant (@DEVICE)."""
+        given = request.name
+        if given is not None and given.startswith("@"):
+            device = Device(parse_name(given[1:]))
+            self._ask(device, Guest("ls"), request.i, reply)
+        elif given is not None and (away := self._away(given)) is not None:
+            device = Device(away.device or "")
+            self._ask(device, Guest("ls", away.name), request.i, reply)
+        else:
+            names = self._fanout.rooms.all() if given is None else [self._local(given)]
+            rows = [row(self._office, self._fanout, name) for name in names]
+            reply(request.i, RoomRows(rows))
 
-    def _row(self, name: Name) -> RoomRow:
-        """One room."""
-        members = self._fanout.rooms.members(name)
-        return RoomRow(
-            name=name,
-            at=self._office.names.require(name).at,
-            pending=len(self._office.store.mailbox(name).pending),
-            members=[self._shown(name, members[one]) for one in sorted(members)],
-        )
 
-    def _shown(self, name: Name, member: Member) -> MemberRow:
-        """One member, with what its lane waits for."""
-        lane = self._fanout.lane(name, member.address)
-        until = None if lane is None else lane.until
-        return MemberRow(
-            member=member.address,
-            at=member.at,
-            notify=member.notify,
-            pending=0 if lane is None else len(lane.todo),
-            reason="" if lane is None else lane.reason or "",
-            until="" if until is None else rfc3339(until),
-        )
+def _from(device: Device, answer: Answer) -> Answer:
+    """What a device tells of its rooms, by addresses as they are here."""
+    if isinstance(answer, RoomChanged):
+        return replace(answer, name=f"{answer.name}@{device}")
+    if not isinstance(answer, RoomRows):
+        return answer
+    return RoomRows(
+        [
+            replace(
+                each,
+                name=f"{each.name}@{device}",
+                members=[
+                    one
+                    if "@" in one.member
+                    else replace(one, member=f"{one.member}@{device}")
+                    for one in each.members
+                ],
+            )
+            for each in answer.rooms
+        ]
+    )
+
+
+def row(office: Office, fanout: Fanout, name: Name) -> RoomRow:
+    """One room as it is told."""
+    members = fanout.rooms.members(name)
+    return RoomRow(
+        name=name,
+        at=office.names.require(name).at,
+        pending=len(office.store.mailbox(name).pending),
+        members=[_shown(fanout, name, members[one]) for one in sorted(members)],
+    )
+
+
+def _shown(fanout: Fanout, name: Name, member: Member) -> MemberRow:
+    """One member, with what its lane waits for."""
+    lane = fanout.lane(name, member.address)
+    until = None if lane is None else lane.until
+    return MemberRow(
+        member=member.address,
+        at=member.at,
+        notify=member.notify,
+        pending=0 if lane is None else len(lane.todo),
+        reason="" if lane is None else lane.reason or "",
+        until="" if until is None else rfc3339(until),
+    )

@@ -54,6 +54,7 @@ class Verbs:
         self._adopting = Adopting(office, rights, clock)
         self._waking = Waking(office, rights, clock)
         self._movers = Movers(lambda: office.moves)
+        self._rooming = Rooming(office, rights, clock)
         self.doers: dict[type[Request], Doer] = {
             Hello: _again,
             **self._posting.doers(),
@@ -62,7 +63,7 @@ class Verbs:
             **Naming(office, rights, clock).doers(),
             **Peering(office, rights, clock).doers(),
             **Commanding(office, clock).doers(),
-            **Rooming(office, rights, clock).doers(),
+            **self._rooming.doers(),
             **Importing(office, rights).doers(),
             **Readmission(office, rights).doers(),
             **Queueing(office, rights, clock).doers(),
@@ -94,6 +95,7 @@ class Verbs:
         self._adopting.abandon()
         self._waking.abandon()
         self._movers.abandon()
+        self._rooming.abandon()
 
 
 def _again(_request: Request, _reply: Reply) -> None:

@@ -28,6 +28,7 @@ class Grant(StrEnum):
     TRACE = "trace"  # to see what became of the messages it sent
     CHECK = "check"  # to have a probe kept, and answered
     MOVE = "move"  # to have names moved here and from here
+    ROOM = "room"  # to have its names join rooms here, and to see who is in them
     BLOB = "blob"  # to leave a blob here, and to get one by its hash
 
 

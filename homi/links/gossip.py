@@ -13,8 +13,9 @@ import msgspec
 
 from homi.address import Device, Name
 from homi.clock import Clock, rfc3339
+from homi.company import Guest, RoomChanged, RoomRows
 from homi.envelope import MessageId
-from homi.errors import HomiError, Unavailable, from_wire
+from homi.errors import HomiError, NotReached, Unavailable, from_wire
 from homi.far import FarName, FarNames, FarRow, FarRungs, Steps
 from homi.links import frames
 from homi.links.answering import (
@@ -66,38 +67,6 @@ class Parts(NamedTuple):
     known: KnownNames
     mirroring: Mirroring
     hints: Hints
-
-
-class Later:
-    """A call that is made once, a while after it was asked for."""
-
-    def __init__(self, delay: float) -> None:
-        """Nothing is called before start()."""
-        self._delay = delay
-        self._call: Callable[[], None] | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._timer: asyncio.TimerHandle | None = None
-
-    def start(self, loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
-        """Make call from now on when it is asked for."""
-        self._loop, self._call = loop, call
-
-    def __call__(self) -> None:
-        """Ask for it; several times are one."""
-        if self._timer is None and self._loop is not None:
-            self._timer = self._loop.call_later(self._delay, self._due)
-
-    def stop(self) -> None:
-        """Make the call that is asked for now, and none behind it."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._due()
-        self._loop = None
-
-    def _due(self) -> None:
-        self._timer = None
-        if self._call is not None:
-            self._call()
 
 
 class Gossip:
@@ -261,6 +230,34 @@ class Gossip:
         than where they are, since files take as long as they are behind."""
         ids = [MessageId(one) for one in _ids(line).ids[:AT_ONCE]]
         look(asker.key, ids, self._parts.hints.places(ids), reply)
+
+    def rooms(
+        self,
+        device: Device,
+        asked: Guest,
+        done: Callable[[msgspec.Struct | HomiError], None],
+    ) -> None:
+        """What a device answers about its rooms; it is asked over a link of its own
+        only, since it believes whom that leads to."""
+
+        def answered(res: Res | None) -> None:
+            if asked.do == "ls":
+                done(read(res, RoomRows))
+            else:
+                done(read(res, RoomChanged))
+
+        exchange = self._met.get(device)
+        if exchange is None:
+            state = self._ways.state(device)
+            why = "it is linked over another only" if state == "up" else state
+            text = (
+                f"the rooms of {device} are kept there, and it cannot be asked: {why}"
+            )
+            hint = f"homi link check {device}"
+            done(NotReached(text, hint=hint, reason="link-down"))
+            return
+        fields = msgspec.to_builtins(asked)
+        self._ask(exchange, "room", fields, answered)
 
     def ask(
         self,

@@ -15,6 +15,7 @@ from homi.clock import Clock
 from homi.courier.lapse import give
 from homi.doors.office import Office, Shown
 from homi.envelope import Reason, Rung
+from homi.links.answering import Asker, Doer, Reply
 from homi.links.book import FILE, Book, Peerings
 from homi.links.bulk import Bulk
 from homi.links.carriage import Carriage
@@ -50,6 +51,7 @@ class Linkage(NamedTuple):
     overdue: Overdue
     recall: Recall
     bulk: Bulk
+    rooms: Doer
 
     @property
     def findings(self) -> list[Finding]:
@@ -135,9 +137,12 @@ def build(office: Office, disk: Disk, clock: Clock, looks: Looks) -> Linkage:
         lambda: max(0, store.free_bytes() - reserve),
     )
     junction.on_ended.append(bulk.ended)
-    return Linkage(
-        book, links, clerk, junction, carriage, bundles, overdue, recall, bulk
-    )
+
+    def rooms(asker: Asker, line: bytes, reply: Reply) -> None:
+        office.guests(asker.device, line, reply)
+
+    parts = (links, clerk, junction, carriage, bundles, overdue, recall, bulk)
+    return Linkage(book, *parts, rooms)
 
 
 def _way(links: Links, device: Device) -> Way:

@@ -14,9 +14,10 @@ from homi.links.answering import Grant
 from homi.links.book import Peering
 from homi.links.checks import VERB as PROBE
 from homi.links.exchange import Exchange
-from homi.links.gossip import GATHER, SAVE, Gossip, Later, Look, Parts
+from homi.links.gossip import GATHER, SAVE, Gossip, Look, Parts
 from homi.links.hints import Hints
 from homi.links.known import Book, KnownNames
+from homi.links.later import Later
 from homi.links.links import Links
 from homi.links.mirroring import Mirroring
 from homi.links.setup import Linkage
@@ -108,6 +109,7 @@ class Talk:
         junction.questions[bulk.VERB] = gossip.answering.done_by(
             Grant.BLOB, linkage.bulk.asked
         )
+        junction.questions["room"] = gossip.answering.done_by(Grant.ROOM, linkage.rooms)
         linkage.book.subscribe(self._booked)
 
     def _booked(self, device: Device, peering: Peering | None) -> None:

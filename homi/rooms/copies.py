@@ -8,11 +8,13 @@ from collections import Counter
 from msgspec.structs import replace
 
 from homi import ids
-from homi.address import Name
-from homi.envelope import Envelope, Kind, MessageId, Msg, Via
+from homi.address import Address, Name
+from homi.envelope import Envelope, Kind, MessageId, Msg, Reason, Via
 from homi.gate import ROOM
 from homi.postmaster import Stamp
 from homi.rooms.state import Member
+from homi.store.mailbox import Item, Mailbox
+from homi.submission import Permit
 from homi.visible import visible
 
 NAMED = 3  # senders that a notice names
@@ -31,20 +33,33 @@ def postmark(envelope: Envelope, room: Name, member: str) -> Stamp:
     return stamp
 
 
-def notice(room: Name, member: Member, missed: Counter[str], *, more: bool) -> Msg:
+def permit(box: Mailbox, item: Item, envelope: Envelope) -> Permit | None:
+    """The word of the person who let a secret leave when they wrote to the room, or
+    released it there; None: nobody did."""
+    if envelope.via.parked is not Reason.SCAN:
+        return None
+    by, words = box.allowed.get(item.seq, ("a person", "released in the room"))
+    return Permit(f"{by}, to the room {box.name}", words)
+
+
+def notice(room: Address, member: Member, missed: Counter[str], *, more: bool) -> Msg:
     """That there is mail in a room: of whom, how much, how it is read.
 
     Its id is made of what the member was told before: after a crash it is the same.
     more: beside what is counted.
     """
     told = str(member.noticed)
+    away = "@" in member.address
+    where = str(room) if away else room.name
+    how = f"homi inbox --all {room.name}" + f" on {room.device}" * away
     return Msg(
-        id=MessageId(ids.derived("room", room, member.address, told)),
-        from_=room,
+        id=MessageId(ids.derived("room", room.name, member.address, told)),
+        from_=room.name,
         to=member.address,
-        text=f"{_count(missed, more)} in the room {room}: homi inbox --all {room}",
-        kind=Kind.NOTICE,
-        auto=True,
+        text=f"{_count(missed, more)} in the room {where}: {how}",
+        # Of what a postmaster writes another device takes only what is about its own.
+        kind=Kind.MAIL if away else Kind.NOTICE,
+        auto=not away,
     )
 
 

@@ -22,7 +22,7 @@ from homi.envelope import (
 )
 from homi.errors import BadMessage, HomiError
 from homi.postmaster import Postmaster, Result, Submission
-from homi.rooms.copies import postmark
+from homi.rooms.copies import permit, postmark
 from homi.rooms.lane import Lane, reason_of
 from homi.rooms.notices import Notices
 from homi.rooms.state import Rooms
@@ -241,6 +241,7 @@ class Fanout:
             partial(self._done, lane, item),
             tuple(envelope.hops),
         )
+        sub.permit = permit(self._store.mailbox(lane.room), item, envelope)
         self._postmaster.accept(sub)
 
     def _done(self, lane: Lane, item: Item, result: Result) -> None:

@@ -7,7 +7,7 @@ homi-room(1) has the rule.
 from collections.abc import Callable
 from functools import partial
 
-from homi.address import Name
+from homi.address import Address, Device, Name
 from homi.envelope import FINISHED, MessageId, Reason, Rung, encode
 from homi.errors import HomiError, StorageFailed
 from homi.postmaster import Postmaster, Result, Submission
@@ -16,6 +16,7 @@ from homi.rooms.lane import Lane
 from homi.rooms.state import Rooms
 from homi.store.base import Store
 from homi.store.mailbox import Item
+from homi.store.places import queue_of
 
 Served = Callable[[Lane, Item, Rung, Reason], None]
 Failed = Callable[[Lane, Item, HomiError], None]
@@ -37,6 +38,7 @@ class Notices:
         self._rooms = rooms
         self._store = store
         self._accept = postmaster.accept
+        self._device = postmaster.device
         self._served = served
         self._failed = failed
         self._soon = soon
@@ -52,7 +54,9 @@ class Notices:
             return
         covered, missed = list(lane.todo), lane.missed.copy()
         missed.update(item.address for item in covered)
-        head = notice(lane.room, lane.member, missed, more=lane.unknown)
+        head = notice(
+            Address(lane.room, self._device), lane.member, missed, more=lane.unknown
+        )
         seq = self._store.mailbox(lane.room).last_seq
         done = partial(self._written, lane, covered, seq)
         lane.flying = True
@@ -63,8 +67,11 @@ class Notices:
         last = lane.member.notice
         if not last:
             return False
-        rung = self._store.mailbox(Name(lane.address)).rung_of(MessageId(last))
-        return rung is not None and rung not in FINISHED
+        name, at, device = lane.address.partition("@")
+        place = queue_of(Device(device)) if at else Name(name)
+        rung = self._store.mailbox(place).rung_of(MessageId(last))
+        # What is on another device was read once that tells so.
+        return rung is not None and (rung not in FINISHED or rung is Rung.RELAYED)
 
     def _written(
         self, lane: Lane, covered: list[Item], seq: int, result: Result

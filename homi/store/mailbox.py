@@ -8,7 +8,6 @@ import heapq
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from sys import intern
-from typing import Protocol
 
 import msgspec
 
@@ -16,7 +15,6 @@ from homi.address import Device, Name
 from homi.clock import parse_rfc3339
 from homi.envelope import (
     FINISHED,
-    LADDER,
     Envelope,
     Kind,
     LedgerLine,
@@ -30,48 +28,14 @@ from homi.envelope import (
 )
 from homi.errors import NoInput, StorageFailed
 from homi.store.places import device_of, titled
+from homi.store.standing import climbed, follow
 
 FINISHED_KEPT = 10_000  # ids a mailbox still answers for after they left pending
 _STORED = Rung.STORED  # of every new item: asked of its class, a member costs more
-HANDED_OVER = frozenset({Rung.OFFERED, Rung.TAKEN})
 # Of what left an out queue: it is known to have been stored on the other device.
 ONWARD = frozenset({Rung.RELAYED, Rung.OFFERED, Rung.SEEN, Rung.ANSWERED})
 
 ReadLine = Callable[[int, int], bytes]  # (offset, length) of the inbox -> its bytes
-
-
-class Standing(Protocol):
-    """How far an envelope got, as its ledger lines tell."""
-
-    rung: Rung
-    reason: Reason | None
-    session: SessionRef | None  # of the last hand-over
-    taken: bool  # it stands in that session's conversation
-    repeat: bool  # must carry the repeat mark if offered again
-
-
-def follow(standing: Standing, line: LedgerLine) -> None:
-    """What a ledger line makes of an envelope that is pending."""
-    standing.rung = line.rung
-    standing.reason = line.reason
-    if line.session is not None:
-        standing.session = line.session
-    if line.rung is Rung.INTENT:
-        standing.taken = False
-    elif line.rung is Rung.TAKEN:
-        standing.taken = True
-    if line.repeat or line.rung in HANDED_OVER:
-        standing.repeat = True
-
-
-def climbed(ended: Rung, later: Rung) -> Rung:
-    """The rung of a finished envelope behind a later line: it may rise, and end only
-    where it had gone on to another device."""
-    if ended is Rung.RELAYED and later in FINISHED:
-        return later
-    if ended in LADDER and later in LADDER:
-        return max(ended, later, key=LADDER.index)
-    return ended
 
 
 class Item:
@@ -158,6 +122,8 @@ class Mailbox:
         self.last_n = 0
         # What is finished and not kept here any more: its seq and rung.
         self.old: Callable[[MessageId], tuple[int, Rung] | None] = _forgotten
+        # Of what is pending: who let a secret leave, and why.
+        self.allowed: dict[int, tuple[str, str]] = {}
         self._read_line = read_line
         self._ids: dict[MessageId, Item] = {}
         self._twins: dict[MessageId, list[Item]] = {}  # two origins may use one id
@@ -213,6 +179,8 @@ class Mailbox:
             self._finish(item, line.rung)
             return
         follow(item, line)
+        if line.allowed is not None:
+            self.allowed[line.seq] = line.by or "", line.allowed
         item.until = seconds(line.until)
 
     def find(self, message: MessageId) -> Item | None:
@@ -306,6 +274,7 @@ class Mailbox:
     def _finish(self, item: Item, rung: Rung) -> None:
         """Take the item out of pending, its id and seq kept."""
         del self.pending[item.seq]
+        self.allowed.pop(item.seq, None)
         self.pending_bytes -= item.length
         twins = self._twins.get(item.id, [])
         if self._ids[item.id] is not item:

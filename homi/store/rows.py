@@ -20,8 +20,8 @@ from homi.envelope import (
     encode,
 )
 from homi.ids import halves
-from homi.store.mailbox import climbed, follow
 from homi.store.reading import EnvelopeHead, MsgHead
+from homi.store.standing import climbed, follow
 
 COLUMNS = (
     *("box", "seq", "segment", "offset", "length", "head", "tail", "sender", "device"),

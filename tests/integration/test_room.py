@@ -141,9 +141,9 @@ def test_members_on_two_devices_and_a_writer_on_the_other() -> None:
         mini.ok("claim", "eve")
         mini.ok("room", "create", "hall", "eve")
         laptop.ok("room", "create", "team", "ada", "eve@mini", "hall@mini")
-        refused = mini.homi("room", "join", "team@laptop", "eve")
+        refused = mini.homi("room", "rm", "team@laptop")
         assert refused.returncode == 68
-        assert "homi room join team NAME@mini" in refused.stderr
+        _joined_from_there(pair)
         sent = laptop.send("team", "from here")
         line = mini.stored("eve", "from here")
         assert line["via"]["room"] == "team@laptop"
@@ -164,3 +164,26 @@ def test_members_on_two_devices_and_a_writer_on_the_other() -> None:
         )
         assert copies(mini, "eve", back) == []
         assert json.loads(laptop.ok("room", "ls", "team", "--json"))["members"]
+
+
+def _joined_from_there(pair: Pair) -> None:
+    """A name of mini joins and leaves the room of the laptop; it gets a notice."""
+    laptop, mini = pair.laptop, pair.mini
+    mini.ok("claim", "zoe")
+    done = mini.ok("room", "join", "team@laptop", "--notify", "zoe")
+    assert done == "zoe@mini joined team@laptop\n"
+    (row,) = [
+        json.loads(one)
+        for one in mini.ok("room", "ls", "@laptop", "--json").splitlines()
+    ]
+    members = [one["member"] for one in row["members"]]
+    assert members == ["ada@laptop", "eve@mini", "hall@mini", "zoe@mini"]
+    assert "zoe@mini\t" in mini.ok("room", "ls", "team@laptop")
+    assert mini.homi("room", "leave", "team@laptop", "ghost").returncode == 67
+    laptop.send("team", "for zoe")
+    told = mini.stored("zoe", "homi inbox --all team on laptop")
+    assert told["msg"]["from"] == "team"
+    assert (
+        mini.ok("room", "leave", "team@laptop", "zoe") == "zoe@mini left team@laptop\n"
+    )
+    assert "zoe" not in laptop.ok("room", "ls", "team")

@@ -18,9 +18,10 @@ from homi.ids import derived
 from homi.links import frames
 from homi.links.answering import Answering, Asker, Grant, Reply
 from homi.links.exchange import Exchange
-from homi.links.gossip import DRAINING, LIMIT, Gossip, Later, Parts
+from homi.links.gossip import DRAINING, LIMIT, Gossip, Parts
 from homi.links.hints import Hints
 from homi.links.known import NAMES_MAX, Book, KnownNames
+from homi.links.later import Later
 from homi.links.mirroring import Mirroring
 from homi.links.telling import Telling
 from homi.names import Names

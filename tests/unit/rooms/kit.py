@@ -8,15 +8,16 @@ import pytest
 
 from homi import ids
 from homi.address import Name
-from homi.envelope import LedgerLine, MessageId, Msg, Rung, Via
-from homi.postmaster import Result, Stamp
+from homi.envelope import LedgerLine, MessageId, Msg, Rung, Via, encode
+from homi.postmaster import Result, Stamp, Submission
 from homi.rooms.fanout import Fanout
 from homi.rooms.lane import Lane
 from homi.rooms.state import Rooms, State
 from homi.store.disk import RealDisk
 from homi.store.mailbox import Item, Mailbox
 from homi.store.state import StateFile
-from tests.unit.postmaster.test_postmaster import Bench
+from homi.submission import Permit
+from tests.unit.postmaster.test_postmaster import CONTROL, Bench
 
 TEAM = Name("team")
 PATIENCE = 3600.0
@@ -65,6 +66,14 @@ class Company(Bench):
         result = await self.send(_letter(sender, text, more), stamp)
         await settled()
         return result
+
+    async def permit(self, text: str, words: str) -> None:
+        """A person sends to the room and lets a secret leave."""
+        msg = _letter("ada", text, {})
+        sub = Submission(msg, encode(msg), CONTROL, msg.to, lambda _result: None)
+        sub.permit = Permit("owner pid 1", words)
+        self.postmaster.accept(sub)
+        await settled()
 
     def texts(self, name: str) -> list[str]:
         """What is pending in a mailbox, in order."""

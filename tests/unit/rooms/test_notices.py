@@ -2,9 +2,10 @@
 
 from collections.abc import Callable
 
-from homi.address import Name
+from homi.address import Device, Name
 from homi.config import QUOTA_PENDING
-from homi.envelope import Kind
+from homi.envelope import Kind, LedgerLine, Rung
+from homi.store.places import queue_of
 from tests.unit.rooms.kit import TEAM, Company, Scenario, settled
 
 Run = Callable[[Scenario], None]
@@ -118,5 +119,33 @@ def test_a_notice_that_finds_no_room_is_tried_again(run: Run) -> None:
         (told,) = company.texts("eve")
         assert told.startswith("2 new messages")
         assert company.finished()
+
+    run(scenario)
+
+
+def test_a_member_elsewhere_gets_one_message_until_its_device_says_it_was_read(
+    run: Run,
+) -> None:
+    """That it is over there says nothing; mail it is, which another device takes."""
+
+    async def scenario(company: Company) -> None:
+        company.join("eve@lab", notify=True)
+        lab = queue_of(Device("lab"))
+        await company.post("one")
+        (item,) = company.store.mailbox(lab).pending.values()
+        (told,) = company.texts(lab)
+        assert told == (
+            "1 new message of ada in the room team@mini: homi inbox --all team on mini"
+        )
+        assert (item.from_, item.kind) == ("team", Kind.MAIL)
+        for rung in (Rung.RELAYED, Rung.SEEN):
+            await company.post(f"while it is {rung}")
+            assert company.texts(lab) == ([told] if rung is Rung.RELAYED else [])
+            line = LedgerLine(seq=item.seq, id=item.id, rung=rung, at="x")
+            company.store.record(lab, line)
+        company.fanout.sweep()
+        await settled()
+        (told,) = company.texts(lab)
+        assert told.startswith("2 new messages of ada in the room team@mini")
 
     run(scenario)
