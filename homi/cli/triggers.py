@@ -37,13 +37,15 @@ def triggers(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def given_trigger(given: dict[str, Any], zone: str, now: float) -> Trigger:
     """The one trigger that was given; Usage (64) for none, or several."""
-    found = [(kind, given[key]) for key, kind in _OPTIONS if given.get(key) is not None]
+    found = [
+        (key, kind, given[key]) for key, kind in _OPTIONS if given.get(key) is not None
+    ]
     if len(found) != 1:
         what = "no trigger" if not found else "more than one trigger"
         raise Usage(what, hint="one of --cron, --every, --at, --on-file and the like")
-    (kind, value) = found[0]
+    key, kind, value = found[0]
     if not value:
-        raise Usage(f"--{kind} is empty")
+        raise Usage(f"--{key.replace('_', '-')} is empty")
     zone_of(zone)
     if kind == "file":
         # The daemon stands in another folder.

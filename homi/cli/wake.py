@@ -72,7 +72,7 @@ def wake(ctx: click.Context, /, *, as_json: bool) -> None:
 @click.option("--jitter", metavar="SPAN", default="0", help="Be late by up to SPAN.")
 @click.option("--until", metavar="TIME", default="", help="End behind TIME.")
 @click.option(
-    "--max", "most", type=options.positive, metavar="N", help="End after so many."
+    "--max", "most", type=click.IntRange(1), metavar="N", help="End after so many."
 )
 @click.option("--spawn", is_flag=True, help="Start a session where none lives.")
 @options.as_json

@@ -6,7 +6,7 @@ watch's to say.  homi-wake(1).
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
@@ -22,7 +22,7 @@ from homi.wakes.firing import Firer, failing
 from homi.wakes.notices import Notices
 from homi.wakes.progress import Diary, Firing
 from homi.wakes.pulls import POLL, Gh
-from homi.wakes.seen import Marks
+from homi.wakes.seen import Marks, forget
 from homi.wakes.state import Wake
 from homi.wakes.watch import Watch, firing
 
@@ -70,6 +70,10 @@ class Events:
         self._pids.attach(loop)
         for wake in list(self._wakes.values()):
             self._begin(wake)
+
+    def retain(self, wakes: Container[str]) -> None:
+        """Forget what any other wake has seen."""
+        forget(self._root, self._disk, wakes)
 
     def stop(self) -> None:
         """Look no more; what still looks is told to end."""

@@ -54,7 +54,9 @@ class WakeKeeper:
         self._running = True
         if not self.book.findings:
             # Else what was set aside may come back, and then knows how far it was.
-            self._diary.retain(wake.id for wake in self.book.all())
+            known = {wake.id for wake in self.book.all()}
+            self._diary.retain(known)
+            self.events.retain(known)
         self._timer.start(loop)
         self.events.start(loop)
         for wake in self.book.all():

@@ -5,7 +5,8 @@ Owns the files seen-<id>.json.  What is marked was sent before.  homi-mailbox(5)
 
 import contextlib
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Container, Mapping
 
 import msgspec
 
@@ -18,6 +19,19 @@ class Seen(msgspec.Struct, kw_only=True):
     """The whole of such a file."""
 
     marks: dict[str, str] = {}
+
+
+_NAME = re.compile(r"seen-([0-9a-f-]{36})\.json(\.prev)?", re.ASCII)
+
+
+def forget(root: str, disk: Disk, kept: Container[str]) -> None:
+    """Remove the files of every wake that is none of kept: a death in between left
+    them behind."""
+    with contextlib.suppress(OSError):
+        for name in disk.listdir(root):
+            found = _NAME.fullmatch(name)
+            if found is not None and found[1] not in kept:
+                disk.unlink(os.path.join(root, name))
 
 
 class Marks:

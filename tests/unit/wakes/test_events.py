@@ -199,6 +199,25 @@ def _told(land: Land) -> list[str]:
     return [x.partition(": ")[2] for x in lines if x.startswith("file: ")]
 
 
+def test_what_a_removed_wake_had_seen_is_removed_too(tmp_path: Path) -> None:
+    """Also where a death came between the two."""
+
+    async def scenario(land: Land) -> None:
+        gone, stays = (land.add("file", f"{tmp_path}/*.csv") for _ in range(2))
+        for wake in (gone, stays):
+            await looked(land, wake)
+        path = tmp_path / f"seen-{gone.id}.json"
+        left = path.read_bytes()
+        land.keeper.remove(gone.id)
+        assert not path.exists()
+        path.write_bytes(left)
+        again(land)
+        assert not path.exists()
+        assert (tmp_path / f"seen-{stays.id}.json").exists()
+
+    play(tmp_path, scenario)
+
+
 def found(**marks: str) -> dict[str, Found]:
     return {key: Found(mark, [("file", key)]) for key, mark in marks.items()}
 
