@@ -1,52 +1,74 @@
-"""An agent started for a name that came from another device.
+"""An agent for a name that came here from another device.
 
-Owns what it is started with: the conversation that came along.  homi-move(1).
+Owns how it is begun: in its folder there, with the conversation that came along.
+homi-move(1).
 """
 
 import asyncio
+import logging
 import os
 from functools import partial
-from pathlib import Path
 
 from homi.address import Name
-from homi.assembly.parley import settle
 from homi.clock import Clock, rfc3339
 from homi.doors.office import Office
-from homi.errors import HomiError, Unavailable
+from homi.errors import CannotCreate, HomiError, Unavailable
 from homi.seats import launch
-from homi.spawn import clients
+from homi.spawn.clients import CLAUDE
 from homi.spawn.state import Spawned
 
-CLIENT = "claude"  # the one whose conversations come along
+log = logging.getLogger("homi.spawn")
+
+READY = 60.0  # s: then it goes on starting, and nobody waits
 
 
 class Starting:
-    """Fits homi.moving.target.Spawn."""
+    """Starts an agent of Claude Code for a name, once."""
 
     def __init__(self, office: Office, clock: Clock) -> None:
-        """Starts nothing yet."""
+        """The keeper is asked for when it is needed: it may be built later."""
         self._office = office
         self._clock = clock
 
     async def __call__(self, name: Name, cwd: str, session: str) -> None:
-        """Start it; HomiError where that cannot be, or it is not ready."""
+        """Done when it can be written to, or runs already; 66, 69 and 73 where it
+        cannot be started, which is tried once."""
         keeper = self._office.keeper
         if keeper is None:
             raise Unavailable("the daemon is starting")
+        known = keeper.spawns.get(name)
+        if known is not None and known.run is not None:
+            return
         path = os.environ.get("PATH", os.defpath)
+        loop = asyncio.get_running_loop()
+        look = partial(_look, cwd, path)
+        await loop.run_in_executor(None, look)
+        ready: asyncio.Future[Spawned | HomiError] = loop.create_future()
         spawned = Spawned(
             name=name,
-            client=CLIENT,
-            cwd=launch.folder(cwd or str(Path.home())),
+            client=CLAUDE,
+            cwd=cwd,
             argv=["--resume", session] if session else [],
             path=path,
+            by=["move"],
             at=rfc3339(self._clock.wall()),
         )
-        clients.check(CLIENT, spawned.argv)
-        launch.program([CLIENT], path, spawned.cwd)
-        told: asyncio.Future[Spawned | HomiError]
-        told = asyncio.get_running_loop().create_future()
-        keeper.order(spawned, partial(settle, told))
-        found = await told
-        if isinstance(found, HomiError):
-            raise found
+
+        def told(what: Spawned | HomiError) -> None:
+            if not ready.done():
+                ready.set_result(what)
+
+        keeper.order(spawned, told)
+        try:
+            async with asyncio.timeout(READY):
+                what = await ready
+        except TimeoutError:
+            log.info("%s is not ready yet", name)
+            return
+        if isinstance(what, HomiError):
+            raise CannotCreate(what.text, hint=what.hint)
+
+
+def _look(cwd: str, path: str) -> None:
+    """66 or 69 where the folder or the program is not there."""
+    launch.program([CLAUDE], path, launch.folder(cwd))
