@@ -49,6 +49,7 @@ install: $(STAMP)
 	  to="$(DESTDIR)$(PREFIX)/share/man/man$${page##*.}"; \
 	  mkdir -p "$$to" && install -m 644 "$$page" "$$to/" || exit 1; done
 	mkdir -p "$(DESTDIR)$(PREFIX)/share/homi"
+	cp -R contrib/completions/. "$(DESTDIR)$(PREFIX)/share/"
 	cp -RL contrib "$(DESTDIR)$(PREFIX)/share/homi/"
 
 clean:

@@ -112,19 +112,25 @@ class Verbs(click.Group):
         self, ctx: click.Context, words: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The verb that words begin with, asked for its help; without words the help
-        of all is printed here.  A line that is being completed asks for none."""
+        of all is printed here, and that of a topic, which is a page.  A line that is
+        being completed asks for none."""
         if ctx.resilient_parsing:
             return self.resolve_command(ctx, words) if words else (None, None, [])
         if not words:
             click.echo(ctx.get_help())
             ctx.exit()
+        if len(words) == 1 and words[0] not in MODULES:
+            topic = importlib.import_module("homi.cli.topic")
+            if (page := topic.topics().get(words[0].lower())) is not None:
+                topic.show(page)
+                ctx.exit()
         return self.resolve_command(ctx, [*words, "--help"])
 
 
 @click.group(
     cls=Verbs,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 88},
-    epilog="homi COMMAND --help has examples. The pages: homi(1) has the list.",
+    epilog="homi COMMAND --help has examples; homi help homi lists the pages.",
 )
 @click.version_option(__version__, prog_name="homi", message="%(prog)s %(version)s")
 @click.option("--home", metavar="DIR", default="", help="The state root to use.")

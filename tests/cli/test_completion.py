@@ -6,10 +6,11 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.standin.place import Place
+from tests.standin.place import Place, homi_command
 
 ASK = {
     "bash": """
@@ -110,3 +111,25 @@ def test_no_word_of_another_is_run_by_a_shell_that_completes(
         assert "touch" not in done.stdout
         if script == ASK[shell]:
             assert (done.stdout.split(), done.stderr) == (["gds-agent"], "")
+
+
+@pytest.mark.parametrize(
+    ("shell", "file"),
+    [
+        ("bash", "bash-completion/completions/homi"),
+        ("zsh", "zsh/site-functions/_homi"),
+        ("fish", "fish/vendor_completions.d/homi.fish"),
+    ],
+)
+def test_what_is_installed_for_a_shell_is_what_the_command_prints(
+    shell: str, file: str
+) -> None:
+    """A package puts the files where shells look; nobody writes them by hand."""
+    made = subprocess.run(
+        [*homi_command(), "completion", shell],
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
+    folder = Path(__file__).parents[2] / "contrib" / "completions"
+    assert (folder / file).read_bytes() == made.stdout
