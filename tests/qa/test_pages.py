@@ -618,7 +618,7 @@ def test_each_page_is_installed_where_man_looks_for_it() -> None:
     assert shared == {
         f"man/{path.name}": f"share/man/man{path.suffix[1:]}/{path.name}"
         for path in PAGES
-    }
+    } | {"contrib/completions": "share"}
 
 
 def test_references_lead_to_pages_that_exist() -> None:
