@@ -63,8 +63,10 @@ class Aliases:
                 at=rfc3339(now),
                 session_id=str(uuid.uuid4()),
             )
-        else:
-            made = msgspec.structs.replace(before, to=str(to))
+        elif before.to == str(to):
+            made = before
+        else:  # no longer where a name moved to
+            made = msgspec.structs.replace(before, to=str(to), moved=0)
         if made != before:
             self._keep({**self._entries, name: made}, name)
         return made, "" if before is None else before.to

@@ -13,11 +13,10 @@ from msgspec.structs import replace
 
 from homi import gate
 from homi.address import Address, Device, Name, parse_address
-from homi.clock import Clock, rfc3339
+from homi.clock import Clock
 from homi.digest import is_digest
 from homi.envelope import (
     Envelope,
-    LedgerLine,
     Msg,
     Reason,
     Rung,
@@ -186,9 +185,6 @@ class Rerouting:
         """Stored there, or known there: what is held goes on being held."""
         if mail.kept is Kept.STORED and mail.item is not None:
             log.info("%s to=%s rerouted to=%s", mail.id, item.to, mail.to)
-            if item.rung is Rung.PARKED:
-                self._hold(item, mail, mail.item, done)
-                return
             self._hint(mail.place, mail.item)
             done(mail.to)
         elif mail.kept is Kept.KNOWN:
@@ -214,28 +210,13 @@ class Rerouting:
             hint=f"its text can be sent anew: homi read {mail.id}",
         )
 
-    def _hold(self, old: Item, mail: Mail, new: Item, done: Moved) -> None:
-        """What a person held is held there before anybody hears of it."""
-        line = LedgerLine(
-            seq=new.seq,
-            id=new.id,
-            rung=Rung.PARKED,
-            at=rfc3339(self._clock.wall()),
-            reason=old.reason,
-        )
-
-        def held(kept: bool) -> None:
-            self._hint(mail.place, new)
-            done(mail.to if kept else StorageFailed("its hold is not recorded there"))
-
-        self._store.record(mail.place, line, held)
-
 
 def _let_go(item: Item, envelope: Envelope) -> Envelope:
-    """What was let go here must not wait for that again there."""
-    if item.rung is Rung.PARKED or envelope.via.parked is None:
-        return envelope
-    return replace(envelope, via=replace(envelope.via, parked=None))
+    """What is held is held there from the first; what was let go here must not wait
+    for that again there."""
+    held = item.rung is Rung.PARKED
+    parked = (item.reason or Reason.OPERATOR) if held else None
+    return replace(envelope, via=replace(envelope.via, parked=parked))
 
 
 def _head(envelope: Envelope, box: Mailbox) -> Msg:

@@ -8,7 +8,13 @@ from homi.clock import Clock
 from homi.doors.answers import Doer, Reply
 from homi.doors.office import Office
 from homi.doors.rights import Rights
-from homi.errors import CannotCreate, NoSuchDevice, NoSuchName, NotAllowed
+from homi.errors import (
+    CannotCreate,
+    NoSuchDevice,
+    NoSuchName,
+    NotAllowed,
+    NotReached,
+)
 from homi.reports import Aliased, Chosen, Claimed, Done, SettingRow
 from homi.requests import (
     Alias,
@@ -78,6 +84,13 @@ class Naming:
             name
         ):
             raise NotAllowed(f"the name {name} is not this session's")
+        claim = self._office.names.require(name)
+        if claim.moving is not None:
+            raise NotReached(
+                f"{name} is on its way to {claim.moving.device}",
+                hint=f"homi move {name} --abort first",
+                reason="moving",
+            )
         self._office.names.release(name)
         pending = len(self._office.store.mailbox(name).pending)
         reply(request.i, Done(text=f"released {name}", pending=pending))

@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from homi.address import Name
-from homi.claims import Body, Claim
+from homi.claims import Claim
 from homi.envelope import decode_ledger
 from homi.moving import conversation, workspace
 from homi.moving.conversation import Found
@@ -20,7 +20,6 @@ from homi.moving.said import Manifest, Workspace
 from homi.store.places import ledger_of
 
 LOOKED = 4 << 20  # bytes of a ledger's end in which its last sessions stand
-PORTABLE = frozenset({"command"})  # bodies that are words, not something that lives
 
 History = Callable[[Name], Iterator[bytes]]
 
@@ -67,7 +66,7 @@ class Packing:
         space = workspace.look(cwd) if cwd and os.path.isdir(cwd) else None
         if cwd and space is None:
             notes.append(f"{cwd} is no git repository: its files are not looked at")
-        if claim.body is not None and claim.body.client not in PORTABLE:
+        if claim.body is not None:
             words = f"the {claim.body.client} it is bound to stays here"
             notes.append(f"{words}: bind another there")
         return Gathered(cwd, found, space, self._counts(claim.name), notes)
@@ -79,7 +78,6 @@ class Packing:
             base,
             settings=claim.settings,
             front=claim.front,
-            body=_carried(claim.body, got.cwd, base.cwd),
             workspace=got.workspace,
         )
         history = None if fork else self._history(claim.name)
@@ -99,13 +97,6 @@ class Packing:
             if told is not None and told.pid and told.id:
                 found[told.id] = None
         return list(found)
-
-
-def _carried(body: Body | None, cwd: str, there: str) -> Body | None:
-    """What of a body can be elsewhere."""
-    if body is None or body.client not in PORTABLE:
-        return None
-    return replace(body, cwd=there) if body.cwd and body.cwd == cwd else body
 
 
 def _end(path: str) -> list[bytes]:

@@ -8,7 +8,6 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 from homi.address import Device
-from homi.claims import Body
 from homi.moved import MoveDone
 
 VERB = "move"
@@ -83,7 +82,6 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     cwd: str = ""  # its folder there
     settings: dict[str, Any] = {}
     front: bool = False
-    body: Body | None = None
     workspace: Workspace | None = None
     history: Part | None = None
     conversation: Conversation | None = None

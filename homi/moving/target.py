@@ -166,7 +166,6 @@ class Target:
             "cwd": manifest.cwd or None,
             "settings": manifest.settings,
             "front": manifest.front,
-            "body": manifest.body,
         }
         now = here.clock.wall()
         self._moves.arrive(name, came, asked.generation, now, fields)

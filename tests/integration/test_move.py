@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from homi.moving.conversation import slug
-from tests.integration.linked import Pair
+from tests.integration.linked import Pair, key_of
 from tests.standin import sshd
 from tests.standin.place import PATIENCE, Place, until
 
@@ -122,6 +122,8 @@ def test_a_move_that_is_ended_by_force_leaves_one_owner_once_they_meet(
     assert mini.daemon is not None
     mini.daemon.wait(PATIENCE)
     assert "moves to eve@mini" in laptop.ok("ls")
+    assert "\theld\tmoving\t" in laptop.ok("queue", "eve")
+    assert laptop.homi("release", "eve").returncode == 75
     assert laptop.homi("move", "eve", "--abort").returncode == 75
     assert laptop.ok("move", "eve", "--abort", "--force") == "eve stays here\n"
     assert ids(laptop, "eve") == sent
@@ -152,3 +154,27 @@ def test_a_copy_leaves_the_name_where_it_is(pair: Pair) -> None:
     assert ids(laptop, "dan") == sent
     assert ids(mini, "dan-2") == []
     assert "dan-2" in mini.ok("ls")
+
+
+@pytest.mark.soak
+def test_a_name_that_moves_on_is_followed_over_both(pair: Pair) -> None:
+    """Each device it left sends on what comes, to where it is now."""
+    laptop, mini = pair.laptop, pair.mini
+    with pair.place("hub", 15) as hub, sshd.Sshd(hub) as server:
+        server.reach(mini)
+        hub.state.mkdir(mode=0o700)
+        key_of(hub)
+        hub.start()
+        server.authorize(pair.forced(mini, hub))
+        hub.ok("link", "add", "mini", "--key", key_of(mini))
+        mini.ok("link", "add", "hub", "--key", key_of(hub), "--host", "hub")
+        pair.is_(mini, "hub", "up")
+        laptop.ok("claim", "fay")
+        sent = [laptop.send("fay", "one", sender="bob")]
+        laptop.ok("move", "fay", "mini")
+        sent.append(laptop.send("fay", "two", sender="bob"))
+        until(lambda: ids(mini, "fay") == sent, "they are at the second")
+        mini.ok("move", "fay", "hub")
+        sent.append(laptop.send("fay", "three", sender="bob"))
+        until(lambda: ids(hub, "fay") == sent, "all are at the third")
+        mini.ok("link", "rm", "hub")

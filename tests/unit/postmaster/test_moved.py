@@ -179,3 +179,27 @@ def test_notices_follow_a_name_from_where_it_came_only(
         assert not (await bench.send(notice, LINK, hops=("lab",))).kept
 
     run(scenario)
+
+
+def test_what_a_person_holds_is_held_in_the_queue_from_the_first(
+    run: Callable[..., None],
+) -> None:
+    """Nothing that looks at the queue in between may send it."""
+
+    async def scenario(bench: Bench) -> None:
+        await bench.send(letter("ada"))
+        (item,) = bench.store.mailbox(ADA).pending.values()
+        line = LedgerLine(
+            seq=item.seq, id=item.id, rung=Rung.PARKED, at="x", reason=Reason.OPERATOR
+        )
+        bench.store.record(ADA, line)
+        await settled(bench)
+        seen = list[Rung]()
+        bench.postmaster.subscribe(lambda _place, item: seen.append(item.rung))
+        await forward(bench, item)
+        (there,) = queue(bench).pending.values()
+        assert queue(bench).read(there).via.parked is Reason.OPERATOR
+        assert seen == [Rung.PARKED]
+        assert there.reason is Reason.OPERATOR
+
+    run(scenario)
