@@ -3,12 +3,14 @@
 Owns that only this command needs the library for it, and what is said without it.
 """
 
+import os
 import sys
 
 import click
 
 from homi.cli.fast import load
-from homi.errors import Unavailable
+from homi.errors import Unavailable, Usage
+from homi.mcp import early
 
 
 @click.command()
@@ -19,8 +21,13 @@ def mcp(home: str) -> int:
     \b
       $ homi mcp    # in the client's own settings: homi-mcp(1)
     """
+    if os.isatty(0):
+        raise Usage(
+            "an agent's client talks to this command, no person does",
+            hint="homi-mcp(1) says how to name it to one",
+        )
     try:
-        return load("homi.mcp.server", "run", home)
+        return load("homi.mcp.server", "run", home, early.load("homi.mcp.server"))
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("homi"):
             raise

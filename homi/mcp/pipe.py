@@ -19,6 +19,7 @@ from mcp_types import JSONRPCResponse, RequestId, jsonrpc_message_adapter
 from pydantic import ValidationError
 
 from homi.errors import Usage
+from homi.mcp.early import Early
 
 LINE_MAX = 16 << 20  # bytes: the longest text there is, escaped throughout
 UNREADABLE = -32700  # JSON-RPC's own codes
@@ -50,15 +51,22 @@ class Stream:
 class Output(Stream):
     """Messages out, a line each, in the order they are sent."""
 
-    def __init__(self, writer: asyncio.StreamWriter, handed: Handed) -> None:
-        """handed is told the number of each request whose answer is out."""
+    def __init__(
+        self, writer: asyncio.StreamWriter, handed: Handed, answered: set[object]
+    ) -> None:
+        """handed is told the number of each request whose answer is out; answered:
+        those that have one already."""
         self._writer = writer
+        self._answered = answered
         self._handed = handed
         self._lock = asyncio.Lock()
 
     async def send(self, item: SessionMessage) -> None:
         """Return once all of it was taken; BrokenResourceError if nobody reads."""
         message = item.message
+        if isinstance(message, JSONRPCResponse) and message.id in self._answered:
+            self._answered.discard(message.id)
+            return
         text = message.model_dump_json(by_alias=True, exclude_unset=True)
         await self.write(text)
         if isinstance(message, JSONRPCResponse):
@@ -126,13 +134,13 @@ class Input(Stream):
             return
 
 
-async def stdio(handed: Handed) -> tuple[Input, Output]:
-    """The two ends.  From now on whatever else is printed goes to standard error.
-    Input ends as well when nobody reads the output any more."""
+async def stdio(handed: Handed, early: Early) -> tuple[Input, Output]:
+    """The two ends, with what was said early.  From now on whatever else is printed
+    goes to standard error.  Input ends, too, when nobody reads the output any more."""
     private = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)
     try:
-        return await connect(sys.stdin.buffer, private, handed)
+        return await connect(sys.stdin.buffer, private, handed, early)
     except ValueError:
         raise Usage(
             "standard input and output are no pipes to an agent's client",
@@ -141,7 +149,7 @@ async def stdio(handed: Handed) -> tuple[Input, Output]:
 
 
 async def connect(
-    source: IO[bytes], sink: IO[bytes], handed: Handed
+    source: IO[bytes], sink: IO[bytes], handed: Handed, early: Early | None = None
 ) -> tuple[Input, Output]:
     """The two ends over two pipes; ValueError where one is a plain file, or a device
     that cannot be waited for, as the null device."""
@@ -150,12 +158,16 @@ async def connect(
             raise ValueError("a device is no pipe")
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(LINE_MAX)
+    if early is not None and early.said:
+        reader.feed_data(early.said)
+    answered = set[object]() if early is None else early.answered
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), source)
     transport, protocol = await loop.connect_write_pipe(
         lambda: _Sink(asyncio.StreamReader(), reader.feed_eof), sink
     )
     transport.set_write_buffer_limits(0)  # drained means that all of it is out
-    output = Output(asyncio.StreamWriter(transport, protocol, None, loop), handed)
+    writer = asyncio.StreamWriter(transport, protocol, None, loop)
+    output = Output(writer, handed, answered)
     return Input(reader, output), output
 
 

@@ -5,7 +5,6 @@ result shows is recorded as read only once it is out.  homi-mcp(1) is the page.
 """
 
 import asyncio
-import os
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from homi.aclient import AsyncClient
 from homi.errors import HomiError, NotReached, StorageFailed, Usage
 from homi.mcp import pipe, tools
 from homi.mcp.caller import THREAD
+from homi.mcp.early import Early
 from homi.mcp.post import Post
 from homi.mcp.result import Result, Seen, failed
 from homi.strict import plain
@@ -139,21 +139,16 @@ class Desk:
             seen.close()
 
 
-def run(home: str) -> int:
+def run(home: str, early: Early) -> int:
     """Serve the client at the other end of standard input until it closes that."""
-    if os.isatty(0):
-        raise Usage(
-            "an agent's client talks to this command, no person does",
-            hint="homi-mcp(1) says how to name it to one",
-        )
-    asyncio.run(_serve(Path(paths.state_root(home))))
+    asyncio.run(_serve(Path(paths.state_root(home)), early))
     return 0
 
 
-async def _serve(root: Path) -> None:
+async def _serve(root: Path, early: Early) -> None:
     """One client, from its first line to its last."""
     desk = Desk(root)
-    source, sink = await pipe.stdio(desk.handed)
+    source, sink = await pipe.stdio(desk.handed, early)
     server: Server[Any] = Server(
         "homi",
         version=__version__,

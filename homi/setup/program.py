@@ -16,7 +16,7 @@ from homi.address import show
 from homi.errors import Unavailable, Usage
 from homi.pairing import program
 
-PATIENCE = 10  # s for a homi that was started only to see whether it is one
+PATIENCE = 30  # s for a homi that was started only to see whether it is one
 
 
 def words(given: str, home: str) -> list[str]:
