@@ -60,7 +60,7 @@ class Runs:
         self._watched: dict[int, Run] = {}  # by supervisor
         self._leaders: dict[str, Started] = {}  # by body
         self._tasks: set[asyncio.Task[None]] = set()
-        self._hook = fault.from_environment(os.environ)
+        self.hook = fault.from_environment(os.environ)
         self._next = 1
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -132,21 +132,22 @@ class Runs:
         assert body not in self._going
         self._going[body] = None
         self.changed()
-        run: Run | None = None
         try:
-            run = await self._in_thread(self._plan, plan, letter)
-            self.meet("run-planned")
-            env = environment(plan.template.env, path, self._root)
-            why = await self._in_thread(begin, run, env)
-            self.meet("run-begun")
+            run = await self._in_thread(files.plan, self._root, plan, letter)
         except BaseException:
-            # Unclear, or nobody waits any more: it may have begun all the same.
-            if run is None:
-                del self._going[body]
-                self.changed()
-            else:
-                self._take(run)
+            del self._going[body]
+            self.changed()
             raise
+        self.meet("run-planned")
+        env = environment(plan.template.env, path, self._root)
+        begun = self._in_thread(begin, run, env)
+        try:
+            why = await asyncio.shield(begun)
+        except BaseException:
+            # Unclear, or nobody waits any more: it may begin all the same.
+            begun.add_done_callback(lambda done: self._found(run, done))
+            raise
+        self.meet("run-begun")
         if why:
             await self._unbegun(run, why)
         else:
@@ -164,14 +165,18 @@ class Runs:
 
     # ---- beginning ----
 
-    def _plan(self, plan: Plan, letter: str) -> Run:
-        return files.plan(self._root, plan, letter)
+    def _found(self, run: Run, begun: asyncio.Future[str]) -> None:
+        """Nobody waited for the beginning of it; its files say what became of it."""
+        if not begun.cancelled() and (error := begun.exception()) is not None:
+            log.warning("%s run=%s unclear %r", run.plan.message, run.folder, error)
+        self._take(run)
 
     async def _unbegun(self, run: Run, why: str) -> None:
         """It is over before it began; the caller tells what follows."""
         log.warning(
             "%s to=%s run=%s %s", run.plan.message, run.plan.name, run.folder, why
         )
+        self._going[run.plan.body] = run
         run.settle()
         fate = await self._in_thread(self._judge, run)
         self._free(run, fate)
@@ -249,8 +254,8 @@ class Runs:
     def _free(self, run: Run, fate: Fate) -> None:
         """The next one may begin, unless that was one failure too many."""
         body = run.plan.body
-        if self._going.get(body) in (None, run):
-            self._going.pop(body, None)
+        if self._going.get(body) is run:
+            del self._going[body]
             self._leaders.pop(body, None)
         if fate.held and body not in self._held:
             self._held.add(body)
@@ -269,14 +274,16 @@ class Runs:
 
     # ---- threads and tasks ----
 
-    async def _in_thread(self, work: Callable[..., Value], *given: object) -> Value:
+    def _in_thread(
+        self, work: Callable[..., Value], *given: object
+    ) -> asyncio.Future[Value]:
         """What may wait for a disk or a process."""
-        return await asyncio.get_running_loop().run_in_executor(None, work, *given)
+        return asyncio.get_running_loop().run_in_executor(None, work, *given)
 
     def meet(self, point: str) -> None:
         """A step is done: a test may have the process killed here."""
-        if self._hook is not None:
-            self._hook(point)
+        if self.hook is not None:
+            self.hook(point)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)

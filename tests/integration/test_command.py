@@ -175,6 +175,7 @@ def test_three_failures_hold_the_name_until_somebody_goes_on(agent: Agent) -> No
     assert len([msg for msg in told if msg.get("reply_to") == ids[0]]) == 1
 
 
+@pytest.mark.soak
 def test_a_busy_command_is_asked_again_and_counts_as_no_failure(agent: Agent) -> None:
     """It says itself that it did nothing."""
     agent.act("exit 75")
