@@ -28,8 +28,8 @@ from homi.mcp import pipe, tools
 from homi.mcp.caller import THREAD
 from homi.mcp.early import Early
 from homi.mcp.post import Post
+from homi.mcp.refusal import refused
 from homi.mcp.result import Result, Seen, failed
-from homi.strict import plain
 
 CALLS_MAX = 32  # at once: each may hold two connections of the daemon's
 CALL_MAX = 58.0  # s, whatever happens: a client gives up on a tool after 60
@@ -183,7 +183,7 @@ def arguments(name: str, given: dict[str, Any] | None) -> tools.Arguments:
     try:
         return msgspec.convert(given or {}, BY_NAME[name].takes)
     except (msgspec.ValidationError, RecursionError) as error:
-        raise Usage(f"{name} cannot take this: {plain(error)}") from error
+        raise refused(BY_NAME[name], str(error)) from error
 
 
 def thread_of(meta: Any) -> str | None:  # noqa: ANN401 - whatever a client adds
