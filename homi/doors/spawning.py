@@ -81,7 +81,8 @@ class Spawning:
             except HomiError as error:
                 self._answer(request.i, reply, error)
 
-        self._keeper.free(name)
+        if not request.on_mail:
+            self._keeper.free(name)
         in_a_thread(partial(self._prepared, name, request, by), told)
 
     def _prepared(self, name: Name, request: Spawn, by: list[str]) -> Spawned:

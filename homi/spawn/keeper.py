@@ -29,6 +29,9 @@ from homi.spawn.state import Run, Spawned, Spawns, tolerant
 
 log = logging.getLogger("homi.spawn")
 
+# What a new order for the same name leaves as it is.
+_COUNTED = ("starts", "failures", "said", "run", "old")
+
 Told = Callable[[Spawned | HomiError], None]
 
 
@@ -95,13 +98,15 @@ class Keeper:
     # ---- orders ----
 
     def order(self, spawned: Spawned, told: Told) -> None:
-        """Keep how a name is started, and start it, or with on_mail when mail waits;
-        CannotCreate (73) where somebody has the name."""
+        """Keep how a name is started, and start it: CannotCreate (73) where somebody
+        has the name.  With on_mail it is started when mail waits and nobody has it."""
         name = spawned.name
-        self.free(name)
+        if not spawned.on_mail:
+            self.free(name)
         before = self.spawns.get(name)
         if before is not None:
-            spawned = replace(spawned, starts=before.starts, failures=before.failures)
+            kept = {key: getattr(before, key) for key in _COUNTED}
+            spawned = replace(spawned, **kept)
         if spawned.on_mail:
             told(self.spawns.put(spawned))
             self.over(name)

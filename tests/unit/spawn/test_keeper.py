@@ -297,3 +297,23 @@ def test_a_full_disk_starts_nothing_and_keeps_nobody_from_anything(play: Play) -
         assert (nursery.programs.starts, nursery.ada.run) == (1, None)
 
     play(scene)
+
+
+def test_what_runs_can_be_told_to_be_started_by_mail_later(play: Play) -> None:
+    """It goes on, and is started again when it is gone."""
+
+    async def scene(nursery: Nursery) -> None:
+        nursery.order()
+        run = nursery.ready()
+        nursery.order(on_mail=True)
+        assert (nursery.run.seat, nursery.ada.on_mail) == (run.seat, True)
+        nursery.mail.add(ADA)
+        nursery.on_mail.stir(ADA)
+        assert nursery.programs.starts == 1
+        nursery.mail.clear()
+        await nursery.dies(run)
+        nursery.mail.add(ADA)
+        nursery.on_mail.stir(ADA)
+        assert nursery.programs.starts == 2
+
+    play(scene)
