@@ -107,6 +107,7 @@ def test_it_comes_back_and_goes_again_with_the_same_mail(pair: Pair) -> None:
     assert not laptop.homi("queue", "cyd", "--json").stdout
 
 
+@pytest.mark.soak
 def test_a_move_that_is_ended_by_force_leaves_one_owner_once_they_meet(
     pair: Pair,
 ) -> None:
@@ -154,6 +155,10 @@ def test_a_copy_leaves_the_name_where_it_is(pair: Pair) -> None:
     assert ids(laptop, "dan") == sent
     assert ids(mini, "dan-2") == []
     assert "dan-2" in mini.ok("ls")
+    laptop.session("dan")
+    until(lambda: "\tlive\t" in laptop.ok("ls"), "a session has the name")
+    refused = laptop.homi("move", "dan", "mini")
+    assert (refused.returncode, "has a live session" in refused.stderr) == (75, True)
 
 
 @pytest.mark.soak
