@@ -326,12 +326,12 @@ class Names:
         """Save what became of a name that moves, and tell it: an alias in the place of
         a claim first, so that what both are bound to is never without either."""
         self._file.save(state)
-        claim = state.claims.get(name)
+        before, claim = self._state.claims.get(name), state.claims.get(name)
         self._state = state
-        if claim is not None:
+        if claim is not None and claim != before:
             self._tell(name, claim)
         self.aliases.become(state.aliases, name)
-        if claim is None:
+        if claim is None and before is not None:
             self._tell(name, None)
 
     def _keep_mirrors(self, mirrors: dict[str, Mirror], ended: list[Mirror]) -> None:

@@ -104,8 +104,7 @@ class Moving:
         """Go on with every move that can go on."""
         self._target.sweep()
         for claim in self._names.departures.under_way():
-            if claim.moving is not None and claim.moving.there:
-                self._later(self._on(claim.name))
+            self._later(self._on(claim.name))
 
     # ---- what people want ----
 
@@ -171,7 +170,12 @@ class Moving:
         if task is not None:
             task.cancel()
             await asyncio.wait([task])
-        return await self._origin.abort(name, force=force)
+        try:
+            return await self._origin.abort(name, force=force)
+        finally:
+            claim = self._names.get(name)
+            if claim is not None and claim.moving is not None:
+                self._later(self._on(name))  # it did not end: it goes on
 
     # ---- what other devices want ----
 

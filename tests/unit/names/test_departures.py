@@ -156,6 +156,17 @@ def test_mail_follows_a_name_from_where_it_came_only(tmp_path: Path) -> None:
     assert not follows(Name("bob"), "bob@here", "mini")
 
 
+def test_a_fence_is_no_news_of_a_name(tmp_path: Path) -> None:
+    """Nobody takes one that never was for released."""
+    names = names_at(tmp_path)
+    told = list[Name]()
+    names.subscribe(lambda name, _claim: told.append(name))
+    names.departures.fence(ADA, 4)
+    assert told == []
+    arrive(names, 5)
+    assert told == [ADA]
+
+
 def test_what_is_not_there_cannot_move(tmp_path: Path) -> None:
     names = names_at(tmp_path)
     with pytest.raises(NoSuchName):
