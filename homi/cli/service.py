@@ -15,7 +15,7 @@ from homi.cli import options, output
 from homi.cli.fast import load
 from homi.connection import Connection
 from homi.dial import Absent, Lost
-from homi.errors import HomiError, NotReached, Unavailable
+from homi.errors import HomiError, NotReached, Unavailable, VersionMismatch
 from homi.peers import process
 from homi.reports import Done, Welcome
 from homi.requests import Restart, Stop
@@ -101,7 +101,7 @@ def stop(home: str, /, *, as_json: bool) -> None:
       stopped (pid 4021)
     """
     try:
-        with Connection(paths.state_root(home)) as client:
+        with _daemon(paths.state_root(home)) as client:
             pid = client.welcome.pid
             handle = _handle(pid)
             client.call(Stop(i=1), Done)
@@ -128,7 +128,7 @@ def restart(ctx: click.Context, /, *, as_json: bool) -> None:
     """
     root = paths.state_root(ctx.obj)
     try:
-        with Connection(root) as client:
+        with _daemon(root) as client:
             before = client.welcome
             handle = _handle(before.pid)
             client.wait(Restart(i=1), Done, CHECK_LIMIT)
@@ -207,13 +207,28 @@ def _welcome(root: Path) -> Welcome | None:
         return None
 
 
+def _daemon(root: Path) -> Connection:
+    """The daemon; of one that speaks another protocol (76) it is said how it ends."""
+    try:
+        return Connection(root)
+    except VersionMismatch as error:
+        pid = _holder(root)
+        hint = f"kill {pid} ends it in order; then homi start" if pid else error.hint
+        raise VersionMismatch(error.text, hint=hint) from None
+
+
 def _held(root: Path) -> bool:
     """Whether another daemon has the root: one that starts beside us answers soon."""
+    return _holder(root) is not None
+
+
+def _holder(root: Path) -> int | None:
+    """The process that took the lock of the root; None where there is none."""
     try:
         pid = int((root / LOCK).read_bytes())
     except (OSError, ValueError):
-        return False
-    return process.start_time(pid) is not None
+        return None
+    return pid if process.start_time(pid) is not None else None
 
 
 def _log_file(root: Path) -> Path:

@@ -202,6 +202,18 @@ def test_another_protocol_is_named_with_both_versions(tmp_path: Path) -> None:
     assert f"protocol {PROTOCOL + 1}, this homi {PROTOCOL}".encode() in done.stderr
 
 
+@pytest.mark.parametrize("verb", ["stop", "restart"])
+def test_a_daemon_of_another_protocol_can_be_ended(tmp_path: Path, verb: str) -> None:
+    """Its own verbs are not ours: what ends it is the signal, whatever it speaks."""
+    with FakeDaemon(tmp_path / "s", hello=hello(v=PROTOCOL + 1)):
+        (tmp_path / "s" / "homi.lock").write_text(f"{os.getpid()}\n")
+        done = homi(tmp_path, verb)
+    assert done.returncode == 76
+    assert (
+        f"kill {os.getpid()} ends it in order; then homi start" in done.stderr.decode()
+    )
+
+
 def test_errors_of_the_daemon_keep_their_status_hint_and_harmlessness(
     tmp_path: Path,
 ) -> None:
