@@ -36,16 +36,17 @@ class Connection:
         self.welcome = typed(self._dial.welcome, Welcome)
 
     def call(self, request: Request, answer: type[Answer]) -> Answer:
-        """The answer to request; dial.Lost (69) if the connection ends before it."""
+        """The answer to request; dial.Lost (69) if the connection ends before it, and
+        it may have been done."""
         self._dial.settimeout(ANSWER_TIMEOUT)
-        return typed(self._dial.ask(line_of(request)), answer)
+        return self._ask(request, answer)
 
     def wait(
         self, request: Request, answer: type[Answer], seconds: float | None
     ) -> Answer:
         """As call(), for a verb that may take seconds to answer; None: any time."""
         self._dial.settimeout(None if seconds is None else seconds + GRACE)
-        return typed(self._dial.ask(line_of(request)), answer)
+        return self._ask(request, answer)
 
     def put(self, requests: Iterable[Request], seconds: float = ANSWER_TIMEOUT) -> None:
         """Write requests whose answers are taken one by one, each in that time."""
@@ -77,6 +78,11 @@ class Connection:
     def __exit__(self, *_: object) -> None:
         """Close it."""
         self.close()
+
+    def _ask(self, request: Request, answer: type[Answer]) -> Answer:
+        """The answer to request, by whichever daemon."""
+        line = line_of(request)
+        return typed(self._dial.ask(line, looks=request.looks), answer)
 
 
 def line_of(request: Request) -> bytes:

@@ -16,6 +16,8 @@ from homi.errors import HomiError, Unavailable, VersionMismatch, from_wire
 PROTOCOL = 1  # homi.requests.PROTOCOL; a test keeps the two equal
 SUN_PATH_MAX = 107 if sys.platform.startswith("linux") else 103  # homi.paths has why
 ANSWER_TIMEOUT = 60.0  # s: a full ring makes the daemon wait for its disk
+RESTART = "restart"  # the reason of an answer that leaves it to the next homi
+TRIES = 3  # of what nobody did: two restarts, one behind the other, are waited out
 
 Json = dict[str, object]
 
@@ -28,24 +30,28 @@ class Lost(Unavailable):
     """The connection ended before the answer: whether it was done is not known."""
 
 
+class NotDone(Lost):
+    """The same, and it is known: the daemon left the request alone."""
+
+
 class Late(Lost):
     """No answer came in time; the daemon may still be at it."""
 
 
 class Dial:
-    """One blocking connection, closed at the end of its with block."""
+    """One blocking connection, closed at the end of its with block.
+
+    A daemon that restarts leaves a request alone, or says hello to nobody: that is
+    asked again of the homi that follows, which the new connection waits for.
+    """
 
     def __init__(self, path: str, timeout: float | None = ANSWER_TIMEOUT) -> None:
         """Connect and say hello; Absent where nobody listens, 76 on a version."""
+        self._path = path
         self._rest = b""
-        self._socket = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
-        self._socket.settimeout(timeout)
-        try:
-            self._connect(path)
-            self.welcome = self._hello()
-        except HomiError:
-            self.close()
-            raise
+        self._undone = False  # some request was left alone
+        self._socket: _socket.socket
+        self._open(timeout)
 
     def __enter__(self) -> "Dial":
         """The connection itself."""
@@ -55,16 +61,26 @@ class Dial:
         """Close it."""
         self.close()
 
-    def ask(self, line: bytes) -> Json:
-        """What the daemon answered to line; its error as one of homi.errors."""
-        self.put(line)
-        return outcome(self.answer())
+    def ask(self, line: bytes, *, looks: bool = False) -> Json:
+        """What the daemon answered to line, the one that is under way; its error as
+        one of homi.errors.  looks: to do it twice is harmless, so that it is asked
+        again even where the first time may have been done."""
+        for _ in range(TRIES - 1):
+            try:
+                return self._exchange(line)
+            except Lost as lost:
+                if isinstance(lost, Late) or not (looks or isinstance(lost, NotDone)):
+                    raise
+                self.close()
+                self._open(self._socket.gettimeout())
+        return self._exchange(line)
 
     def put(self, lines: bytes) -> None:
         """Write requests; Late where the daemon reads none of it in time."""
         try:
             self._socket.sendall(lines)
         except (BrokenPipeError, ConnectionResetError):
+            self._undone = True
             return  # the other end closed over it: it may have said why
         except OSError as error:
             raise _lost(error) from error
@@ -72,7 +88,11 @@ class Dial:
     def answer(self) -> Json:
         """The next answer as it came, in whatever order they come; Lost at the end."""
         try:
-            return decode(self._line())
+            while leaves(answer := decode(self._line())):
+                self._undone = True  # others may be answered yet
+            return answer
+        except ConnectionResetError as error:
+            raise NotDone(_GONE) from error  # closed over what it had not read
         except OSError as error:
             raise _lost(error) from error
 
@@ -102,10 +122,30 @@ class Dial:
         """End the connection; harmless when it has ended."""
         self._socket.close()
 
+    def _open(self, timeout: float | None) -> None:
+        """Connect and say hello, to the next homi where one restarts."""
+        for left in range(TRIES, 0, -1):
+            self._rest, self._undone = b"", False
+            self._socket = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+            self._socket.settimeout(timeout)
+            try:
+                self._connect(self._path)
+                self.welcome = self._hello()
+                return
+            except HomiError as error:
+                self.close()
+                if left == 1 or isinstance(error, Late) or not isinstance(error, Lost):
+                    raise
+
+    def _exchange(self, line: bytes) -> Json:
+        """One line out, one answer back."""
+        self.put(line)
+        return outcome(self.answer())
+
     def _hello(self) -> Json:
         """The daemon's welcome, of a version that this homi speaks."""
         hello = f'{{"verb":"hello","v":{PROTOCOL},"software":"homi {__version__}"}}\n'
-        welcome = self.ask(hello.encode())
+        welcome = self._exchange(hello.encode())
         check_version(welcome.get("v"))
         return welcome
 
@@ -138,10 +178,13 @@ class Dial:
         while b"\n" not in parts[-1]:
             data = self._socket.recv(1 << 16)
             if not data:
-                raise Lost("the daemon closed the connection before it answered")
+                raise (NotDone if self._undone else Lost)(_GONE)
             parts.append(data)
         line, _, self._rest = b"".join(parts).partition(b"\n")
         return line
+
+
+_GONE = "the daemon closed the connection before it answered"
 
 
 class _Plain:
@@ -181,6 +224,13 @@ def decode(line: bytes) -> Json:
     if not isinstance(value, dict):
         raise VersionMismatch("the daemon gave an answer this homi cannot read")
     return value
+
+
+def leaves(answer: Json) -> bool:
+    """Whether answer says that the request is left to the homi that follows; the end
+    of the connection follows, too."""
+    failure = answer.get("error")
+    return isinstance(failure, dict) and failure.get("reason") == RESTART
 
 
 def outcome(answer: Json) -> Json:

@@ -33,4 +33,5 @@ class Request(
     """A verb; i comes back in its answer, so that answers may overtake."""
 
     callers: ClassVar[frozenset[CallerClass]] = EVERYONE
+    looks: ClassVar[bool] = False  # it changes nothing: asked twice it does no harm
     i: int = 0

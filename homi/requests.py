@@ -146,6 +146,7 @@ class Ask(Request, frozen=True, tag="ask"):
 class About(Request, frozen=True, tag="about"):
     """What an answer to the message id must say: who is asked, who has asked."""
 
+    looks = True
     id: str  # or the start of one
     name: str | None = None  # who is to answer; None: the caller
 
@@ -176,22 +177,27 @@ class Printed(Request, frozen=True, tag="printed"):
 class Status(Request, frozen=True, tag="status"):
     """How the daemon is: counts, ring, queues, sessions."""
 
+    looks = True
+
 
 class List(Request, frozen=True, tag="ls"):
     """Every claimed name, or that one, with its owner and its pending mail."""
 
+    looks = True
     name: str | None = None
 
 
 class Legs(Request, frozen=True, tag="legs"):
     """The ways to the owner of name, or of every owned name, and their state."""
 
+    looks = True
     name: str | None = None
 
 
 class Queue(Request, frozen=True, tag="queue"):
     """Every pending envelope, of one name or of all, with why it is not further."""
 
+    looks = True
     name: str | None = None
 
 
@@ -262,11 +268,14 @@ class Room(Request, frozen=True, tag="room"):
 class Rooms(Request, frozen=True, tag="rooms"):
     """Every room, or that one, with its members."""
 
+    looks = True
     name: str | None = None
 
 
 class Whoami(Request, frozen=True, tag="whoami"):
     """The caller's class and the name a bare command of its would use."""
+
+    looks = True
 
 
 class Stop(Request, frozen=True, tag="stop"):

@@ -22,6 +22,7 @@ from homi.dial import (
     absent,
     check_version,
     decode,
+    leaves,
     outcome,
 )
 from homi.errors import HomiError, Unavailable
@@ -160,6 +161,8 @@ class Wire(asyncio.Protocol):
             self._end(error.text)
             self.close()
             return
+        if leaves(raw):
+            return  # whoever asked is told by the end that follows
         number = raw.get("i")
         told = self._asked.get(number) if isinstance(number, int) else None
         if told is not None and not told.done():

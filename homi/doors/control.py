@@ -5,6 +5,7 @@ in doors.verbs.  homi-protocol(7) is the page.
 """
 
 import asyncio
+import contextlib
 import functools
 import logging
 import operator
@@ -19,6 +20,7 @@ import msgspec
 from homi import __version__
 from homi.callers import Caller
 from homi.config import CONTROL_CONNECTIONS, LINE_MAX, LINE_MAX_ALONE
+from homi.dial import RESTART
 from homi.doors.answers import Answer, Doer, Reply
 from homi.doors.entrance import Entrance, Listener
 from homi.doors.verbs import Verbs
@@ -37,19 +39,8 @@ from homi.folders import FolderWatch
 from homi.inheritance import Bequest, Inherited
 from homi.paths import make_private
 from homi.peers.credentials import peer_credentials
-from homi.reports import (
-    Done,
-    Failure,
-    Welcome,
-)
-from homi.requests import (
-    PROTOCOL,
-    VERBS,
-    CallerClass,
-    Hello,
-    Link,
-    Request,
-)
+from homi.reports import Done, Failure, Welcome
+from homi.requests import PROTOCOL, VERBS, CallerClass, Hello, Link, Request
 
 log = logging.getLogger("homi.control")
 
@@ -95,6 +86,7 @@ class Connection:
         """Decode and do one request; what comes while another homi takes over is left
         to that: its caller asks again."""
         if self._door.heir is not None:
+            self._leave(line)
             return
         try:
             request = self._decode(line)
@@ -146,6 +138,12 @@ class Connection:
         reply(request.i, Done(text=f"an exchange with {request.peer}"))
         self._wire.hand_over(_Taken(self, taken))
         taken.start()
+
+    def _leave(self, line: bytes) -> None:
+        """Say that nothing was done for line, if it can be told which that is."""
+        with contextlib.suppress(msgspec.DecodeError, RecursionError):
+            text = "the daemon restarts"
+            self._answer(_GLANCE(line).i, Unavailable(text, reason=RESTART))
 
     def _unusable(self, line: bytes, error: Exception) -> None:
         """Name what is wrong with a line nobody could decode."""

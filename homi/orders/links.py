@@ -36,6 +36,7 @@ class MoveBlob(Request, frozen=True, tag="blob"):
 class Links(Request, frozen=True, tag="links"):
     """How the link to each device is, or to that one; measured where probe is set."""
 
+    looks = True
     device: str | None = None
     probe: bool = True
 
@@ -64,6 +65,7 @@ class OrderLink(Request, frozen=True, tag="link-order"):
 class CheckLink(Request, frozen=True, tag="link-check"):
     """Have three probes kept durably over there and answered."""
 
+    looks = True
     device: str
 
 
@@ -80,11 +82,13 @@ class Bundle(Request, frozen=True, tag="bundle"):
 class Far(Request, frozen=True, tag="far"):
     """The names of another linked device, or of every one: asked of them now."""
 
+    looks = True
     device: str | None = None
 
 
 class FarTrace(Request, frozen=True, tag="far-trace"):
     """What became of the message id on the device it was sent to."""
 
+    looks = True
     device: str
     id: MessageId

@@ -14,3 +14,5 @@ class Restart(Request, frozen=True, tag="restart"):
 
 class Metrics(Request, frozen=True, tag="metrics"):
     """What is counted and measured of the daemon."""
+
+    looks = True

@@ -38,4 +38,5 @@ class WakeOrder(Request, frozen=True, tag="wake-order"):
 class Wakes(Request, frozen=True, tag="wakes"):
     """Every wake, or those for one name, or that one."""
 
+    looks = True
     which: str | None = None

@@ -17,11 +17,13 @@ from homi.callers import Caller
 from homi.claims import State
 from homi.clock import SystemClock
 from homi.config import Config
+from homi.dial import leaves
 from homi.doors.control import ControlDoor
 from homi.doors.office import Office
 from homi.doors.verbs import Verbs
 from homi.envelope import Reason, Rung
 from homi.errors import BadConfig
+from homi.inheritance import Bequest
 from homi.names import Names
 from homi.owners import Owners
 from homi.postmaster import Postmaster
@@ -434,6 +436,26 @@ def test_a_message_of_a_megabyte_comes_in_whole(
         assert over["error"]["reason"] == "too-large"
         assert "1048577" in over["error"]["text"]
         assert "1048576" in over["error"]["text"]
+
+    run(scenario)
+
+
+def test_what_comes_in_a_restart_is_told_that_it_is_left_alone(
+    run: Callable[[Scenario], None],
+) -> None:
+    """So the next homi can be asked whatever it is."""
+
+    async def scenario(house: House) -> None:
+        line = await house.connect()
+        (before,) = await line.ask({"verb": "whoami", "i": 1})
+        assert "ok" in before
+        house.door.heir = Bequest()
+        claim = {"verb": "claim", "i": 7, "name": "late"}
+        line.writer.write(b"no JSON: nobody can be told\n")
+        left = await line.ask(claim, {"verb": "stop", "i": 8})
+        assert [(each["i"], leaves(each)) for each in left] == [(7, True), (8, True)]
+        assert not house.stopped.is_set()
+        house.door.heir = None
 
     run(scenario)
 
