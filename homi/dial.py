@@ -11,12 +11,11 @@ import sys
 from _json import make_scanner
 
 from homi import __version__
-from homi.errors import HomiError, Unavailable, VersionMismatch, from_wire
+from homi.errors import RESTART, HomiError, Unavailable, VersionMismatch, from_wire
 
 PROTOCOL = 1  # homi.requests.PROTOCOL; a test keeps the two equal
 SUN_PATH_MAX = 107 if sys.platform.startswith("linux") else 103  # homi.paths has why
 ANSWER_TIMEOUT = 60.0  # s: a full ring makes the daemon wait for its disk
-RESTART = "restart"  # the reason of an answer that leaves it to the next homi
 TRIES = 3  # of what nobody did: two restarts, one behind the other, are waited out
 
 Json = dict[str, object]

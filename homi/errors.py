@@ -7,6 +7,7 @@ wire.  Knows nothing of how a failure is shown.  homi(1) lists the statuses.
 import os
 
 LISTED = 10  # ambiguous ids named in one error
+RESTART = "restart"  # the reason of what is left to the next homi, undone
 
 
 class HomiError(Exception):

@@ -56,6 +56,8 @@ def setup(
       $ homi setup service             # it starts at each login
       $ homi setup service --remove    # the mail stays
     """
+    if client == service.CLIENT:
+        home = home or _elsewhere()
     command = program.words(exe or "", home)
     if client == service.CLIENT:
         if config:
@@ -96,6 +98,13 @@ def _serve(
         for note in manager.notes():
             output.note(note)
     return os.EX_OK
+
+
+def _elsewhere() -> str:
+    """The root where a variable of this shell names one: a service manager has none
+    of them, and the service would serve another root."""
+    root = os.fspath(paths.state_root(None))
+    return "" if root == os.path.expanduser("~/.local/state/homi") else root
 
 
 def _runs(root: Path) -> bool:

@@ -20,13 +20,13 @@ import msgspec
 from homi import __version__
 from homi.callers import Caller
 from homi.config import CONTROL_CONNECTIONS, LINE_MAX, LINE_MAX_ALONE
-from homi.dial import RESTART
 from homi.doors.answers import Answer, Doer, Reply
 from homi.doors.entrance import Entrance, Listener
 from homi.doors.verbs import Verbs
 from homi.doors.wire import BigLine, LineHandler, LineProtocol, Outbox
 from homi.envelope import encode
 from homi.errors import (
+    RESTART,
     BadMessage,
     HomiError,
     NotAllowed,

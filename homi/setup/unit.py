@@ -107,6 +107,8 @@ def _word(text: str) -> str:
     """A word of a command or an assignment, as systemd reads it."""
     text = text.replace("\\", "\\\\").replace('"', '\\"')
     text = text.replace("%", "%%")
+    # A line feed would begin a line of its own.
+    text = re.sub(r"[\x00-\x1f\x7f]", lambda found: f"\\x{ord(found[0]):02x}", text)
     return text if re.fullmatch(r"[\w@%+=:,./-]+", text) else f'"{text}"'
 
 
