@@ -209,18 +209,20 @@ def preview(
       $ homi wake preview --cron '30 2 * * *' --tz Europe/Berlin -n 400
     """
     zone = given["zone"] or local_zone(os.environ)
-    found = None
+    found = at = None
     if which is not None:
         if any(given[key] for key in ("cron", "every", "at")):
             raise Usage("both a wake and a trigger", hint="homi wake preview --help")
-        found = meant(ahead.wakes(os.fspath(paths.state_root(home))), which)
+        root = os.fspath(paths.state_root(home))
+        found = meant(ahead.wakes(root), which)
+        at = ahead.standing(root, found)
     trigger = found.trigger if found else given_trigger(given, zone, time.time())
     zone = given["zone"] or trigger.zone or zone
-    fires = ahead.fires(trigger, zone, min(count, 1_000), found)
+    fires = ahead.fires(trigger, zone, min(count, 1_000), found, at)
     if as_json:
         output.json_lines(fires)
         return
-    rows = [(fire.at, _span(fire.at), fire.here, fire.note) for fire in fires]
+    rows = [(fire.at, _left(fire.at), fire.here, fire.note) for fire in fires]
     output.table(FIRES, rows, empty="it never fires")
 
 
@@ -239,7 +241,7 @@ def _cells(rows: list[WakeRow]) -> Iterator[tuple[Cell, ...]]:
     """A line each."""
     for row in rows:
         yield (
-            *(_clock(row.next), _span(row.next), _clock(row.last), _span(row.last)),
+            *(_clock(row.next), _left(row.next), _clock(row.last), _span(row.last)),
             *(row.to, row.trigger, row.state, last_part(row.id)),
         )
 
@@ -251,11 +253,19 @@ def _clock(at: str) -> str:
     return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(parse_rfc3339(at)))
 
 
+def _left(at: str) -> Cell:
+    """How long it is until then: none where it is over, while no daemon runs."""
+    return _age(parse_rfc3339(at) - time.time()) if at else ""
+
+
 def _span(at: str) -> Cell:
-    """How long it is until then or since then: in seconds for a program."""
-    if not at:
-        return ""
-    seconds = abs(parse_rfc3339(at) - time.time())
+    """How long it is since then."""
+    return _age(time.time() - parse_rfc3339(at)) if at else ""
+
+
+def _age(seconds: float) -> Cell:
+    """For a person; in whole seconds for a program."""
+    seconds = max(seconds, 0.0)
     return age(seconds) if output.terminal() else int(seconds)
 
 

@@ -182,7 +182,7 @@ class Events:
             if isinstance(seen, HomiError):
                 raise seen
             fresh = self._notices.watch(wake.id, seen.folders)
-            told = watch.look(seen.files)
+            told = watch.look(seen.files, seen.hidden)
         except HomiError as error:
             if failing(at, error):
                 self._diary.keep(at)
@@ -227,6 +227,7 @@ class Events:
         watch = self._watches.get(wake)
         if watch is None:
             return
+        path = files.named(path)
         if writing and path:
             watch.writing.add(path)
         else:

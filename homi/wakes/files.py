@@ -4,6 +4,7 @@ Owns the walk, which is bounded: a pattern may mean a whole disk.  Runs in a thr
 homi-wake(1) has the rules.
 """
 
+import errno
 import fnmatch
 import os
 import re
@@ -16,9 +17,11 @@ from homi.errors import NotReached, Usage
 
 FILES_MAX = 10_000  # matched by one pattern: each is remembered
 ENTRIES_MAX = 200_000  # looked at in one walk
+PARTS_MAX = 64  # of a pattern, each a folder to go down into
 FOLDERS_MAX = 64  # watched for one pattern; in others the sweep finds what is new
 ANY_DEPTH = "**"
 _MAGIC = re.compile(r"[*?\[]")
+_ABSENT = (errno.ENOENT, errno.ENOTDIR)
 
 
 class Found(NamedTuple):
@@ -33,6 +36,7 @@ class Walk(NamedTuple):
 
     files: dict[str, Found]
     folders: list[str]
+    hidden: tuple[str, ...] = ()  # could not be looked at: what is there is not known
 
 
 def checked(pattern: str) -> str:
@@ -42,11 +46,18 @@ def checked(pattern: str) -> str:
     if "\0" in pattern or len(os.fsencode(pattern)) > 4096:
         raise Usage("the pattern is no path")
     parts = pattern.split("/")
+    if len(parts) > PARTS_MAX:
+        raise Usage(f"the pattern has {len(parts)} parts, {PARTS_MAX} are looked into")
     if ".." in parts:
         raise Usage(f"the pattern {show(pattern)} goes back by ..")
     if parts.count(ANY_DEPTH) > 1:
         raise Usage(f"the pattern {show(pattern)} has ** more than once")
     return pattern
+
+
+def named(path: str) -> str:
+    """A path as text that can be kept and sent: a name may hold bytes that are none."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def walk(pattern: str, stopped: Callable[[], bool] = lambda: False) -> Walk:
@@ -64,11 +75,12 @@ class _Walker:
         self._left = ENTRIES_MAX
         self._files: dict[str, Found] = {}
         self._folders: list[str] = []
+        self._dark: list[str] = []
 
     def walk(self, parts: list[str]) -> Walk:
         """All of it."""
         self._below("/", parts)
-        return Walk(self._files, self._folders)
+        return Walk(self._files, self._folders, tuple(self._dark))
 
     def _below(self, folder: str, parts: list[str]) -> None:
         """What matches parts in folder."""
@@ -87,20 +99,27 @@ class _Walker:
             self._file(os.path.join(folder, first))
         else:
             matches = re.compile(fnmatch.translate(first)).match
-            for entry in self._entries(folder):
+            # Closed before the next is opened: a tree may be deeper than files may be
+            # open, or calls be nested.
+            for entry in list(self._entries(folder)):
                 if _hidden(entry.name, first) or not matches(entry.name):
                     continue
                 if not rest:
                     self._file(entry.path)
-                elif _is_dir(entry):
+                elif _is_dir(entry, links=True):
                     self._below(entry.path, rest)
 
     def _any_depth(self, folder: str, rest: list[str]) -> None:
         """rest, in folder and in every folder below; no link is followed."""
-        self._below(folder, rest)
-        for entry in self._entries(folder):
-            if not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False):
-                self._any_depth(entry.path, rest)
+        waiting = [folder]
+        while waiting:
+            folder = waiting.pop()
+            self._below(folder, rest)
+            waiting += [
+                entry.path
+                for entry in self._entries(folder)
+                if not entry.name.startswith(".") and _is_dir(entry, links=False)
+            ]
 
     def _entries(self, folder: str) -> Iterator[os.DirEntry[str]]:
         """What is in a folder; nothing where it cannot be read."""
@@ -116,14 +135,15 @@ class _Walker:
                             reason="too-many",
                         )
                     yield entry
-        except OSError:
-            return
+        except OSError as error:
+            self._missed(folder, error)
 
     def _file(self, path: str) -> None:
         """One that matches, if it is a file."""
         try:
             found = os.stat(path)
-        except OSError:
+        except OSError as error:
+            self._missed(path, error)
             return
         if not stat.S_ISREG(found.st_mode):
             return
@@ -134,7 +154,13 @@ class _Walker:
                 reason="too-many",
             )
         mark = f"{found.st_mtime_ns}:{found.st_size}:{found.st_ino}"
-        self._files[path] = Found(mark, [("file", path), ("size", str(found.st_size))])
+        name = named(path)
+        self._files[name] = Found(mark, [("file", name), ("size", str(found.st_size))])
+
+    def _missed(self, path: str, error: OSError) -> None:
+        """Something there could not be looked at."""
+        if error.errno not in _ABSENT:
+            self._dark.append(named(path))
 
 
 def _hidden(name: str, part: str) -> bool:
@@ -142,9 +168,9 @@ def _hidden(name: str, part: str) -> bool:
     return name.startswith(".") and not part.startswith(".")
 
 
-def _is_dir(entry: os.DirEntry[str]) -> bool:
-    """Whether it is a folder, or leads to one."""
+def _is_dir(entry: os.DirEntry[str], *, links: bool) -> bool:
+    """Whether it is a folder; links: or leads to one."""
     try:
-        return entry.is_dir()
+        return entry.is_dir(follow_symlinks=links)
     except OSError:
         return False

@@ -33,16 +33,25 @@ class Fire(msgspec.Struct, frozen=True):
 
 
 def fires(
-    trigger: Trigger, zone: str, count: int, wake: Wake | None = None
+    trigger: Trigger,
+    zone: str,
+    count: int,
+    wake: Wake | None = None,
+    at: Progress | None = None,
 ) -> list[Fire]:
-    """The next count firings of a trigger, or of a wake from where it is; 64 for one
-    that fires by an event.  zone: whose clock is shown."""
+    """The next count firings of a trigger, or of a wake from at on, where it is; 64
+    for one that fires by an event.  zone: whose clock is shown."""
     if trigger.kind not in TIMED:
         raise Usage(f"on-{trigger.kind} fires by an event: when is not known")
     now = Now.of(SystemClock())
     wake = wake or _unmade(trigger, now)
-    plan, at = schedule(wake), Progress(wake=wake.id)
+    plan, at = schedule(wake), at or Progress(wake=wake.id)
+    if wake.most or at.ended:
+        count = 0 if at.ended else min(count, wake.most - at.fired)
     plan.settle(at, now)
+    # What is over is missed: it is no firing to come.
+    if over := plan.passed(at, now).slots:
+        plan.past(at, over[-1], now)
     found: list[float] = []
     while len(found) < count and (when := plan.next(at, now)) is not None:
         found.append(when)
@@ -66,6 +75,12 @@ def wakes(root: str) -> list[Wake]:
         raise StorageFailed(f"cannot read {path}: {error.strerror}") from None
     except (ValueError, RecursionError):
         raise StorageFailed(f"cannot read {path}: it holds no wakes") from None
+
+
+def standing(root: str, wake: Wake) -> Progress:
+    """How far that wake is, as the file has it."""
+    known = read(Tally(os.path.join(root, FILE), RealDisk()))
+    return known.get(wake.id, Progress(wake=wake.id))
 
 
 def rows(root: str, found: list[Wake]) -> list[WakeRow]:

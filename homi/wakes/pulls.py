@@ -4,8 +4,10 @@ Owns the one call of gh and what its failures mean; runs in a thread.  homi-wake
 """
 
 import contextlib
+import os
 import re
 import shutil
+import signal
 import subprocess
 
 import msgspec
@@ -15,6 +17,7 @@ from homi.errors import NotReached, Unavailable, Usage
 from homi.wakes.files import Found
 
 TIMEOUT = 60.0  # s
+LAST = 5.0  # s for what was ended to be gone
 POLL = 300.0  # s between two looks: gh has a budget of its own an hour
 LIMIT = 1_000  # open requests that are asked for
 _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]{0,99}/[\w.][\w.-]{0,99}", re.ASCII)
@@ -57,8 +60,7 @@ class Gh:
         """End every gh that was started here, and start no other."""
         self._closed = True
         for process in list(self._running):
-            with contextlib.suppress(OSError):
-                process.kill()
+            _end(process)
 
     def pulls(self, repository: str) -> dict[str, Found]:
         """Its open requests by number; 69 and 75 where that cannot be known."""
@@ -83,7 +85,9 @@ class Gh:
         """What it writes."""
         pipe, null = subprocess.PIPE, subprocess.DEVNULL
         try:
-            process = subprocess.Popen(argv, stdin=null, stdout=pipe, stderr=pipe)
+            process = subprocess.Popen(
+                argv, stdin=null, stdout=pipe, stderr=pipe, start_new_session=True
+            )
         except OSError as error:
             raise Unavailable(
                 f"cannot run {argv[0]}: {error.strerror}", reason="gh-missing"
@@ -91,11 +95,12 @@ class Gh:
         self._running.add(process)
         try:
             if self._closed:
-                process.kill()
+                _end(process)
             out, err = process.communicate(timeout=TIMEOUT)
         except subprocess.TimeoutExpired:
-            process.kill()
-            process.communicate()
+            _end(process)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.communicate(timeout=LAST)
             raise NotReached(
                 f"gh did not end in {TIMEOUT:.0f} s", reason="gh-failed"
             ) from None
@@ -104,6 +109,13 @@ class Gh:
         if process.returncode:
             raise _refusal(process.returncode, err.decode("utf-8", "replace"))
         return out
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """With all that it started: what holds its pipes holds us."""
+    if process.returncode is None:  # else its number may be another's
+        with contextlib.suppress(OSError):
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def _refusal(status: int, said: str) -> Unavailable:

@@ -55,11 +55,16 @@ class Marks:
         if any((self.known or {}).get(key) != mark for key, mark in marks.items()):
             self._save({**(self.known or {}), **marks})
 
-    def keep(self, there: Mapping[str, object]) -> None:
+    def keep(self, there: Mapping[str, object], hidden: tuple[str, ...] = ()) -> None:
         """Forget what is not there any more; where that is not kept it is found again
-        by the next look."""
-        if self.known and any(key not in there for key in self.known):
-            self._save({k: v for k, v in self.known.items() if k in there})
+        by the next look.  hidden: what is there or below may be."""
+        gone = [key for key in self.known or {} if key not in there]
+        if hidden:
+            below = tuple(f"{path.rstrip('/')}/" for path in hidden)
+            gone = [k for k in gone if k not in hidden and not k.startswith(below)]
+        if self.known and gone:
+            left = set(gone)
+            self._save({k: v for k, v in self.known.items() if k not in left})
 
     def remove(self) -> None:
         """Its wake is gone."""

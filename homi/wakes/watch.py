@@ -30,14 +30,16 @@ class Watch:
         """Whether it is known what was there at the beginning."""
         return self.marks.known is not None
 
-    def look(self, found: Mapping[str, Found]) -> dict[str, Found]:
+    def look(
+        self, found: Mapping[str, Found], hidden: tuple[str, ...] = ()
+    ) -> dict[str, Found]:
         """What is to be told of what a look found; the first only begins.  74 where
-        what it began with cannot be kept."""
+        what it began with cannot be kept.  hidden: what it could not look at."""
         known = self.marks.known
         if known is None:
             self.marks.begin({key: each.mark for key, each in found.items()})
             return {}
-        self.marks.keep(found)
+        self.marks.keep(found, hidden)
         new = {key: x for key, x in found.items() if known.get(key) != x.mark}
         before, self._before = self._before, {key: x.mark for key, x in new.items()}
         self.writing &= set(new)

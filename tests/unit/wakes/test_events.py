@@ -1,9 +1,14 @@
 """Files and pull requests: what was there tells nothing, what is new is told once."""
 
 import asyncio
+import errno
 import os
+import resource
+import shutil
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -272,6 +277,78 @@ def test_a_pattern_matches_as_a_shell_has_it(tmp_path: Path) -> None:
     assert names("none/*.csv") == []
 
 
+def _touch(folder: Path, name: bytes) -> None:
+    """A file of that name."""
+    Path(os.fsdecode(os.path.join(os.fsencode(folder), name))).touch()
+
+
+def test_a_name_that_is_no_text_is_told_as_its_bytes(tmp_path: Path) -> None:
+    """Whether it was there before or comes: the others are told, too."""
+
+    async def scenario(land: Land) -> None:
+        for name in (b"old\xff.csv", b"new\xfe.csv"):
+            wake = land.add("file", f"{tmp_path}/{name[:3].decode()}*.csv")
+            await looked(land, wake)
+            _touch(tmp_path, name)
+        wake = land.add("file", f"{tmp_path}/*.csv", overlap="queue")
+        await looked(land, wake)
+        await until(lambda: len(land.texts()) == 2)
+        told = {f"{tmp_path}/old\\xff.csv", f"{tmp_path}/new\\xfe.csv"}
+        assert set(_told(land)) == told
+
+    play(tmp_path, scenario)
+
+
+def test_a_tree_deeper_than_files_may_be_open_is_walked(tmp_path: Path) -> None:
+    """By ** to its end, and by a part for each folder."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    deep = tmp_path.joinpath(*["d"] * 600)
+    deep.mkdir(parents=True)
+    (deep / "a.csv").write_text("")
+    low = tmp_path.joinpath(*["d"] * 40)
+    (low / "a.csv").write_text("")
+    used = len(os.listdir("/proc/self/fd")) if os.path.exists("/proc/self/fd") else 64
+    resource.setrlimit(resource.RLIMIT_NOFILE, (used + 20, hard))
+    try:
+        assert len(walk(f"{tmp_path}/**/a.csv").files) == 2
+        parts = "/".join(["*"] * 41)
+        assert list(walk(f"{tmp_path}/{parts}").files) == [f"{low}/a.csv"]
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_what_cannot_be_looked_at_for_a_while_is_not_new_afterwards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where files run out, or a disk stutters; what is gone is forgotten."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/a.csv").write_text("")
+    (tmp_path / "b.csv").write_text("")
+    pattern = f"{tmp_path}/**/*.csv"
+    watch = Watch(Marks(str(tmp_path), "w", RealDisk()), settling=False)
+    seen = walk(pattern)
+    assert (watch.look(seen.files), len(seen.files), seen.hidden) == ({}, 2, ())
+    scandir = os.scandir
+
+    def stutters(path: str) -> Any:  # noqa: ANN401
+        if path.endswith("/in"):
+            raise OSError(errno.EMFILE, "too many")
+        return scandir(path)
+
+    with monkeypatch.context() as trouble:
+        trouble.setattr(os, "scandir", stutters)
+        seen = walk(pattern)
+        assert watch.look(seen.files, seen.hidden) == {}
+    seen = walk(pattern)
+    assert watch.look(seen.files, seen.hidden) == {}
+    # The control: what is really gone for a while is new.
+    shutil.move(tmp_path / "in", tmp_path / "out.d")
+    shutil.move(tmp_path / "b.csv", tmp_path / "b.d")
+    watch.look(walk(pattern).files)
+    shutil.move(tmp_path / "b.d", tmp_path / "b.csv")
+    assert f"{tmp_path}/b.csv" in watch.look(walk(pattern).files)
+
+
 def test_a_pattern_that_means_a_whole_disk_is_told_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -288,7 +365,7 @@ def test_a_pattern_that_means_a_whole_disk_is_told_so(
 
 
 @pytest.mark.parametrize(
-    "pattern", ["a.csv", "", "/a/../b", "/a\0", "/" + "x" * 5000, "/**/x/**"]
+    "pattern", ["a.csv", "", "/a/../b", "/a\0", "/" + "x" * 5000, "/**/x/**", "/*" * 65]
 )
 def test_a_pattern_that_is_none_is_refused(pattern: str) -> None:
     """The control is every other test here."""
@@ -361,6 +438,20 @@ def test_a_gh_that_hangs_is_ended(
     monkeypatch.setattr(pulls, "TIMEOUT", 0.2)
     with pytest.raises(NotReached, match="did not end"):
         Gh().pulls("cli/cli")
+    # What it started holds its pipes.
+    gh.path.write_text("#!/bin/sh\nsleep 60 &\nsleep 60\n")
+    with pytest.raises(NotReached, match="did not end"):
+        Gh().pulls("cli/cli")
+    gh.path.write_text('#!/bin/sh\nsleep 60 &\n: > "$0.args"\nsleep 60\n')
+    monkeypatch.setattr(pulls, "TIMEOUT", 50.0)
+    closed = Gh()
+    with ThreadPoolExecutor() as pool:
+        asked = pool.submit(closed.pulls, "cli/cli")
+        while not Path(f"{gh.path}.args").exists():
+            assert not asked.done()
+        closed.close()
+        with pytest.raises(Unavailable):
+            asked.result(PATIENCE)
     closed = Gh()
     closed.close()
     with pytest.raises(Unavailable):
