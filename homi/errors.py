@@ -31,6 +31,13 @@ class Unhealthy(HomiError):
     exit_status = 1
 
 
+class Failing(HomiError):
+    """A check that ran and found what keeps mail from going (2)."""
+
+    code = "failing"
+    exit_status = 2
+
+
 class Usage(HomiError):
     """The command line cannot be understood (64)."""
 
@@ -140,6 +147,7 @@ BY_CODE: dict[str, type[HomiError]] = {
     kind.code: kind
     for kind in (
         Unhealthy,
+        Failing,
         Usage,
         BadMessage,
         NoInput,

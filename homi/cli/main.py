@@ -27,6 +27,7 @@ MODULES = {
     "hook": "hook",
     "mcp": "mcp",
     "status": "status",
+    "doctor": "doctor",
     "claim": "claim",
     "release": "claim",
     "alias": "alias",

@@ -37,6 +37,8 @@ from homi.cli.shape import Shape
 from homi.cli.status import Seen
 from homi.commanded import CommandDone, CommandRow
 from homi.commands.template import Source, Template
+from homi.doctor.check import Row as Found
+from homi.doctor.table import CHECKS
 from homi.legs.claude import ClaudeLeg
 from homi.legs.codex import CodexLeg
 from homi.legs.command import CommandLeg
@@ -89,6 +91,7 @@ OF_VERB = {
     "room": "homi-room.1",
     "log": "homi-log.1",
     "metrics": "homi-metrics.1",
+    "doctor": "homi-doctor.1",
     "wake": "homi-wake.1",
     "move": "homi-move.1",
     **dict.fromkeys(("pair", "unpair"), "homi-pair.1"),
@@ -670,3 +673,12 @@ def test_each_metric_stands_on_its_page_and_no_other() -> None:
     """Who sets an alarm on one has nothing else to read."""
     text = section(page("homi-metrics.1"), "Metrics")
     assert items(text, "Cm") == set(measures.FAMILIES)
+
+
+def test_each_check_stands_on_the_page_of_the_doctor_in_its_order() -> None:
+    """Who reads a line of it looks the check up there."""
+    text = section(page("homi-doctor.1"), "Checks")
+    named = re.findall(r"^\.It Cm (\S+)$", text, re.MULTILINE)
+    assert named == [check.name for check in CHECKS]
+    fields = section(page("homi-doctor.1"), "Fields")
+    assert items(fields, "Va") == set(Found.__struct_fields__)

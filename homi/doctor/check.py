@@ -1,0 +1,129 @@
+"""A check: what it proves, how it looks, and what it found with the fix.
+
+Owns the form of a verdict and of a check, and that one that fails itself keeps no
+other from running.  homi-doctor(1) lists the fields.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from enum import StrEnum
+from typing import NamedTuple
+
+import msgspec
+
+from homi.doctor.facts import Facts
+from homi.errors import Failing, HomiError, Unhealthy
+
+
+class Grade(StrEnum):
+    """How bad a thing is."""
+
+    OK = "OK"
+    SKIP = "SKIP"  # it could not be looked at now
+    WARN = "WARN"
+    FAIL = "FAIL"
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """One thing that was found."""
+
+    grade: Grade
+    text: str
+    fix: str = ""  # what a person types, or does
+
+
+class Row(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One verdict as it is listed."""
+
+    check: str
+    grade: Grade
+    text: str
+    proves: str
+    fix: str = ""
+    done: str = ""  # what --fix did about it
+
+
+Look = Callable[[Facts], Iterable[Verdict]]
+
+
+class Check(NamedTuple):
+    """One thing to look at."""
+
+    name: str
+    proves: str
+    look: Look  # nothing found: it is well
+    well: str = ""  # what is said then
+    daemon: bool = False  # it is asked, so that there must be one
+    slow: bool = False  # left out of a quick look
+    heal: Callable[[Facts], str] | None = None  # what is safe to do; what was done
+
+
+def warn(text: str, fix: str) -> Verdict:
+    """Something that a person should know."""
+    return Verdict(Grade.WARN, text, fix)
+
+
+def fail(text: str, fix: str) -> Verdict:
+    """Something that keeps mail from going."""
+    return Verdict(Grade.FAIL, text, fix)
+
+
+def well(text: str) -> Verdict:
+    """Nothing wrong, with the measured fact."""
+    return Verdict(Grade.OK, text)
+
+
+def examine(
+    checks: Iterable[Check], facts: Facts, *, quick: bool = False, fix: bool = False
+) -> Iterator[Row]:
+    """The rows of each check in turn.  fix: what is safe to do is done, and looked at
+    again."""
+    for check in checks:
+        if check.slow and quick:
+            continue
+        found = _found(check, facts)
+        done = ""
+        if fix and check.heal and any(one.grade in BAD for one in found):
+            done, found = _healed(check, facts, found)
+        for one in found:
+            yield Row(check.name, one.grade, one.text, check.proves, one.fix, done)
+
+
+BAD = (Grade.WARN, Grade.FAIL)
+
+
+def status(rows: Iterable[Row]) -> int:
+    """0 where all is well, 1 with a warning, 2 with a failure."""
+    grades = {row.grade for row in rows}
+    if Grade.FAIL in grades:
+        return Failing.exit_status
+    return Unhealthy.exit_status if Grade.WARN in grades else os.EX_OK
+
+
+def _found(check: Check, facts: Facts) -> list[Verdict]:
+    """What a check says; a failure of its own is one of its verdicts."""
+    if check.daemon and facts.daemon is None:
+        return [Verdict(Grade.SKIP, "the daemon would be asked")]
+    try:
+        return list(check.look(facts)) or [well(check.well or "nothing is wrong")]
+    except HomiError as error:
+        return [fail(error.text, error.hint)]
+    except OSError as error:
+        what = f"{error.filename or 'a file'}: {error.strerror or error}"
+        return [fail(f"cannot look: {what}", "mend that, then homi doctor")]
+    except Exception as error:
+        # Whatever one check trips over, a person still needs the others.
+        what = f"{type(error).__name__}: {error}"
+        return [fail(f"the check itself failed: {what}", "tell homi's makers")]
+
+
+def _healed(
+    check: Check, facts: Facts, before: list[Verdict]
+) -> tuple[str, list[Verdict]]:
+    """What was done, and what the check says then."""
+    assert check.heal is not None
+    try:
+        done = check.heal(facts)
+    except OSError as error:
+        return f"not done: {error.strerror}", before
+    return done, _found(check, facts)

@@ -1,0 +1,216 @@
+"""Checks of what is stored, and of what waits.
+
+Owns what makes stored mail unreadable or late.  homi-doctor(1) lists the checks.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from homi.address import Name
+from homi.clock import parse_rfc3339
+from homi.doctor.check import Check, Verdict, fail, warn, well
+from homi.doctor.facts import Facts
+from homi.envelope import Reason
+from homi.render import age
+from homi.store import pickup, reading, refusals
+from homi.store.archive import segments
+from homi.store.disk import RealDisk
+from homi.store.index import Index
+from homi.store.lines import Finding, Unreadable
+from homi.store.places import LEDGER, device_of, folder_of, inbox_in, places, titled
+from homi.store.ring import Ring
+
+SHOWN = 5  # of a kind: a hundred damaged lines are one thing to know
+OLD = 86_400.0  # s that mail waits until it is said
+STALE = 60.0  # s a submission lies in pickup/ beside a daemon that should take it
+BEHIND = 64 << 20  # bytes of journals that a search would have to read first
+RING = "ring"
+# What no time and no other program lets go: a person decides.
+PERSON = {
+    Reason.BUDGET: "homi continue ID, where the text of the letter is wanted",
+    Reason.LOOP: "homi continue ID",
+    Reason.POLICY: "homi queue release ID",
+    Reason.SCAN: "homi queue release ID",
+    Reason.APPROVAL: "answer the dialog of the session",
+    Reason.HOST_HELD: "answer the dialog of the session",
+    Reason.HOST_REFUSED: 'set "crossSessionInbound": "accept" for that session',
+    Reason.SPAWN_FAILING: "homi respawn --now NAME",
+    Reason.AUTH: "homi link check DEVICE",
+    Reason.HOST_KEY: "homi link check DEVICE",
+    Reason.DEVICE_KEY: "homi link check DEVICE",
+    Reason.OPERATOR: "homi queue release ID",
+}
+
+
+def _journals(facts: Facts) -> Iterator[Verdict]:
+    """Every line of every journal is a record."""
+    if not facts.there:
+        return
+    boxes, count = 0, 0
+    for name in places(RealDisk(), os.fspath(facts.root)):
+        boxes += 1
+        lost: list[Finding] = []
+        for path, read in _files(facts.root, name):
+            for offset, record in read(path):
+                count += 1
+                if isinstance(record, Unreadable):
+                    lost.append(Finding(os.fspath(path), offset, record.text))
+        for what in lost[:SHOWN]:
+            text = f"{what.path}: at offset {what.offset}: {what.text}"
+            yield warn(text, _cut(what))
+        if len(lost) > SHOWN:
+            more = f"{len(lost) - SHOWN} more in {titled(name)}"
+            yield warn(more, "homi status lists them after the next homi restart")
+    yield well(f"{count} lines in {boxes} places can be read")
+
+
+def _cut(what: Finding) -> str:
+    """How a person looks at it."""
+    return f"it is passed over; tail -c +{what.offset + 1} {what.path} | head -n 1"
+
+
+Reader = Callable[[Path], Iterator[tuple[int, object]]]
+
+
+def _files(root: Path, name: Name) -> Iterator[tuple[Path, Reader]]:
+    """The journals of a place, those of closed segments too."""
+    folder = root / folder_of(name)
+    inbox: Reader = reading.iter_inbox
+    ledger: Reader = reading.iter_ledger
+    for segment in segments(RealDisk(), os.fspath(folder)):
+        yield folder / segment.inbox, inbox
+        yield folder / segment.ledger, ledger
+    yield folder / inbox_in(os.fspath(folder)), inbox
+    yield folder / LEDGER, ledger
+
+
+def _ring(facts: Facts) -> Iterator[Verdict]:
+    """What the ring still holds can be read."""
+    path = facts.root / RING
+    if facts.daemon is not None:
+        status = facts.daemon.status
+        if status.ring_mib != facts.config.ring:
+            text = f"the ring has {status.ring_mib} MiB, homi.toml says"
+            yield warn(f"{text} {facts.config.ring}", "homi restart")
+        else:
+            yield well(f"{status.ring_mib} MiB, in use by the daemon")
+        return
+    if not path.is_file():
+        return
+    ring = Ring(RealDisk(), os.fspath(path), 0)
+    try:
+        scan = ring.scan()
+    finally:
+        ring.close()
+    for what in scan.findings[:SHOWN]:
+        yield warn(
+            f"{what.path}: at offset {what.offset}: {what.text}",
+            "homi start: what counts is redone, and the ring is new",
+        )
+    yield well(f"{len(scan.records)} lines are to be redone at the next start")
+
+
+def _index(facts: Facts) -> Iterator[Verdict]:
+    """The index can be used, and knows nearly all."""
+    if not facts.there:
+        return
+    with Index.open(facts.root) as index:
+        if index.in_memory:
+            yield warn(
+                "the index cannot be written: each listing reads all mail",
+                f"chmod u+rw {facts.root}/index.sqlite3*",
+            )
+            return
+        size, behind = index.lag()
+    text = f"{size / (1 << 20):.1f} MiB, {behind} bytes of the journals to be read"
+    yield warn(text, "homi inbox reads them") if behind > BEHIND else well(text)
+
+
+def _pickup(facts: Facts) -> Iterator[Verdict]:
+    """What was sent without the daemon is taken in."""
+    found = pickup.scan(facts.root) if facts.there else []
+    bad = [path for path, one in found if isinstance(one, Unreadable)]
+    for path in bad[:SHOWN]:
+        yield warn(f"{path} cannot be read", "homi start sets it aside and says why")
+    sound = [path for path, one in found if not isinstance(one, Unreadable)]
+    if sound and facts.daemon is None:
+        yield warn(f"{len(sound)} messages wait to be stored", "homi start")
+        return
+    now = facts.machine.now()
+    old = [path for path in sound if _age(path, now) > STALE]
+    if old:
+        text = f"{len(old)} messages are not taken in by the daemon"
+        yield fail(f"{text}, the first is {old[0]}", "homi restart")
+
+
+def _age(path: Path, now: float) -> float:
+    """How long a file is there; 0 where it just went."""
+    try:
+        return now - path.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
+
+
+def _quarantine(facts: Facts) -> Iterator[Verdict]:
+    """Nothing was refused that somebody should look at."""
+    found = list(refusals.entries(os.fspath(facts.root))) if facts.there else []
+    if found:
+        newest = found[-1].entry
+        yield warn(
+            f"{len(found)} in quarantine, the newest for {newest.reason}",
+            "homi quarantine ls, then homi quarantine release ID, or drop ID",
+        )
+
+
+def _oldest(facts: Facts) -> Iterator[Verdict]:
+    """No mail waits for days."""
+    if not facts.there:
+        return
+    mail, now = facts.mail, facts.machine.now()
+    total = 0
+    with mail:
+        waiting = mail.waiting(mail.places())
+    for name, (count, oldest) in sorted(waiting.items()):
+        total += count
+        if not oldest or now - parse_rfc3339(oldest) < OLD:
+            continue
+        device = device_of(name)
+        since = age(now - parse_rfc3339(oldest))
+        text = f"{count} wait in {titled(name)}, the oldest for {since}"
+        fix = f"homi inbox {name}" if device is None else f"homi link check {device}"
+        yield warn(text, f"homi queue {name}, {fix}")
+    yield well(f"{total} messages wait")
+
+
+def _holds(facts: Facts) -> Iterator[Verdict]:
+    """Nothing waits for a person's decision."""
+    assert facts.daemon is not None
+    for row in facts.daemon.queue.rows:
+        fix = PERSON.get(Reason(row.reason)) if row.reason in set(Reason) else None
+        if fix is not None:
+            device = device_of(Name(row.name)) or "DEVICE"
+            for word, value in (
+                ("ID", row.id),
+                ("NAME", row.name),
+                ("DEVICE", str(device)),
+            ):
+                fix = fix.replace(word, value)
+            yield warn(f"{row.id} for {row.name} waits: {row.reason}", fix)
+
+
+CHECKS = (
+    Check(
+        "journals",
+        "every stored line can be read",
+        _journals,
+        "nothing is stored yet",
+        slow=True,
+    ),
+    Check("ring", "what was promised last can be redone", _ring, "there is none yet"),
+    Check("index", "searches and listings know all mail", _index, "there is none yet"),
+    Check("pickup", "what was sent without a daemon is stored", _pickup, "it is empty"),
+    Check("quarantine", "nothing was refused", _quarantine, "it is empty"),
+    Check("oldest", "no mail waits for days", _oldest, "none waits"),
+    Check("holds", "no mail waits for a person", _holds, "none does", daemon=True),
+)

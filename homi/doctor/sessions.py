@@ -1,0 +1,141 @@
+"""Checks of the agent sessions: whether they can be reached and take mail.
+
+Owns what keeps a live session from its mail.  homi-doctor(1) lists the checks.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from homi.doctor.check import Check, Verdict, fail, warn, well
+from homi.doctor.facts import Facts
+from homi.doctor.machine import numbers
+from homi.peers import process, registry
+from homi.visible import visible
+
+_INBOUND = re.compile(r'"crossSessionInbound"\s*:\s*"(\w+)"')
+FILES = (".claude/settings.json", ".claude/settings.local.json")  # of a project
+
+
+def _reached(facts: Facts) -> Iterator[Verdict]:
+    """Every session and every name of ours has a socket that answers."""
+    assert facts.daemon is not None
+    silent = {path: one.why for path, one in facts.probes.items() if _no(one.answers)}
+    for row in facts.daemon.listing.names:
+        if row.socket in silent:
+            why = silent[row.socket]
+            yield fail(f"homi's socket of {row.name}: {why}", "homi restart")
+    for session in facts.sessions:
+        who = f"{visible(session.name) or 'a session'} (pid {session.pid})"
+        if session.socket in silent:
+            why = silent[session.socket]
+            fix = f"kill {session.pid}, then start it again"
+            yield warn(f"{who} does not answer: {why}", fix)
+        elif not session.reachable and not session.client:
+            yield warn(f"{who} has no socket", "homi setup claude, for its hooks")
+
+
+def _no(answers: bool | None) -> bool:
+    return answers is False
+
+
+def _clients(facts: Facts) -> Iterator[Verdict]:
+    """The clients are such as homi was measured against."""
+    known = numbers(registry.VERSION)
+    for session in facts.sessions:
+        found = numbers(session.version)
+        if session.client or not found or found[:2] == known[:2]:
+            continue
+        text = f"pid {session.pid} is of Claude Code {visible(session.version)}"
+        newer = "pip install --upgrade homi-postmaster, then homi restart"
+        yield warn(
+            f"{text}, homi knows {registry.VERSION}",
+            newer if found > known else "claude update, then start it again",
+        )
+
+
+def _inbound(facts: Facts) -> Iterator[Verdict]:
+    """No setting keeps letters from a session."""
+    seen: set[Path] = set()
+    for session in facts.sessions:
+        for path in _settings(session.record, session.cwd):
+            if path not in seen and (word := _told(path)) in ("hold", "refuse"):
+                seen.add(path)
+                who = visible(session.name) or f"pid {session.pid}"
+                fix = f'write "crossSessionInbound": "accept" in {path}'
+                yield warn(f"{path} has {who} {word} letters", fix)
+
+
+def _settings(record: str, cwd: str) -> Iterator[Path]:
+    """The files of settings that count for a session."""
+    if record:
+        yield Path(record).parent.parent / "settings.json"
+    for name in FILES if cwd else ():
+        yield Path(cwd) / name
+
+
+def _told(path: Path) -> str:
+    """What the file says of letters; empty for nothing."""
+    try:
+        found = _INBOUND.findall(path.read_text("utf-8", "replace"))
+    except OSError:
+        return ""
+    return str(found[-1]) if found else ""
+
+
+def _registry(facts: Facts) -> Iterator[Verdict]:
+    """Each name is of one session, and nobody else lists names of ours."""
+    assert facts.daemon is not None
+    for row in facts.daemon.listing.names:
+        if row.note:
+            text = f"{row.name}: {visible(row.note)}"
+            yield warn(text, f"homi whois {row.name}")
+        if row.others:
+            pids = ", ".join(map(str, row.others))
+            yield warn(
+                f"{row.name} is also the name of pid {pids}",
+                f"give that session another name, or kill {row.others[0]}",
+            )
+
+
+def _domains(facts: Facts) -> Iterator[Verdict]:
+    """The records are of this machine's processes."""
+    own = process.pid_domain()
+    for folder in facts.config.registry_folders():
+        strange = [
+            pid
+            for pid, record in registry.read_records(f"{folder}/sessions").items()
+            if isinstance(record, registry.Record)
+            and record.pid_domain not in (None, own)
+            and not os.path.exists(record.socket)
+        ]
+        if strange:
+            first = f"{folder}/sessions/{strange[0]}.json"
+            text = f"{len(strange)} records of another machine or container"
+            yield warn(f"{text}, the first is {first}", f"rm {first}")
+        else:
+            yield well(f"{folder}/sessions is of this machine")
+
+
+CHECKS = (
+    Check(
+        "answers",
+        "every session can be written to",
+        _reached,
+        "all answer",
+        daemon=True,
+    ),
+    Check(
+        "clients",
+        "homi knows the clients that run",
+        _clients,
+        f"none is of another than {registry.VERSION}",
+        daemon=True,
+    ),
+    Check(
+        "inbound", "no setting holds letters back", _inbound, "none does", daemon=True
+    ),
+    Check("names", "each name is of one session", _registry, "each is", daemon=True),
+    Check("domains", "the listed sessions are of this machine", _domains),
+)

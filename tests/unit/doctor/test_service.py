@@ -1,0 +1,80 @@
+"""Checks of the daemon, by what it says."""
+
+from pathlib import Path
+
+import msgspec
+
+from homi.address import Name
+from homi.doctor.check import Grade
+from homi.doctor.service import CHECKS
+from homi.spawn.state import Spawned, State
+from homi.woken import WakeRow
+from tests.unit.doctor.kit import Given, bad, facts, fine, told
+
+
+def test_a_daemon_that_does_not_run_fails(root: Path) -> None:
+    found = bad(CHECKS, "daemon", facts(root))
+    assert (found.grade, found.fix) == (Grade.FAIL, "homi start")
+
+
+def test_a_daemon_of_another_version_is_told(root: Path) -> None:
+    fine(CHECKS, "version", told(root))
+    other = told(root, software="homi 0.0.9")
+    assert bad(CHECKS, "version", other).fix == "homi restart"
+
+
+def test_a_daemon_that_refuses_mail_fails_with_the_reason(root: Path) -> None:
+    fine(CHECKS, "accept", told(root))
+    found = bad(CHECKS, "accept", told(root, accept="the disk: EIO"))
+    assert found.grade is Grade.FAIL
+    assert "EIO" in found.text
+
+
+def test_what_the_daemon_found_and_notes_is_told(root: Path) -> None:
+    fine(CHECKS, "findings", told(root))
+    assert bad(CHECKS, "findings", told(root, findings=["inbox.jsonl, byte 7: x"]))
+    assert bad(CHECKS, "findings", told(root, notes=["peer: a folder is gone"]))
+
+
+def test_too_few_descriptors_are_told(root: Path) -> None:
+    fine(CHECKS, "descriptors", told(root))
+    assert bad(CHECKS, "descriptors", told(root, Given(files=(10, 256))))
+    full = told(root, Given(files=(3900, 4096)))
+    assert bad(CHECKS, "descriptors", full).grade is Grade.FAIL
+
+
+def test_an_agent_that_does_not_come_up_is_told_with_why(root: Path) -> None:
+    def put(failures: int) -> None:
+        one = Spawned(
+            name=Name("ada"),
+            client="claude",
+            cwd="/",
+            starts=[1796000000.0] * failures,
+            failures=failures,
+            said="no such program" if failures else "",
+        )
+        state = {"v": 1, **msgspec.to_builtins(State(spawns={"ada": one}))}
+        (root / "spawns.json").write_bytes(msgspec.json.encode(state))
+
+    put(0)
+    fine(CHECKS, "spawns", facts(root))
+    put(9)
+    found = bad(CHECKS, "spawns", facts(root))
+    assert "no such program" in found.text
+    assert found.fix == "homi respawn --now ada"
+
+
+def test_a_wake_that_cannot_fire_is_told_with_its_fix(root: Path) -> None:
+    def seen(failure: str, fix: str = "") -> list[WakeRow]:
+        told_ = {
+            "failure": failure,
+            "fix": fix,
+            "by": "person",
+            "at": "",
+            "state": "on",
+        }
+        return [WakeRow(id="w1", to="ada", from_="ada", trigger="--at", **told_)]
+
+    fine(CHECKS, "wakes", told(root, wakes=seen("")))
+    assert bad(CHECKS, "wakes", told(root, wakes=seen("x"))).fix == "homi wake rm w1"
+    assert bad(CHECKS, "wakes", told(root, wakes=seen("x", "gh auth"))).fix == "gh auth"

@@ -1,0 +1,108 @@
+"""Checks of sessions, over real sockets and files where it can be."""
+
+import json
+import os
+import socket
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from homi.doctor.sessions import CHECKS
+from homi.peers import process, registry
+from homi.reports import NameRow, SessionRow
+from tests.unit.doctor.kit import bad, facts, fine, told
+
+
+@pytest.fixture
+def listening() -> Iterator[str]:
+    """The path of a socket that answers."""
+    with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as made:
+        made.bind(f"{folder}/s.sock")
+        made.listen()
+        yield f"{folder}/s.sock"
+
+
+def test_a_session_that_does_not_answer_is_told_with_its_pid(
+    root: Path, listening: str
+) -> None:
+    ada = SessionRow(pid=77, name="ada", socket=listening)
+    fine(CHECKS, "answers", told(root, sessions=[ada]))
+    os.unlink(listening)
+    found = bad(CHECKS, "answers", told(root, sessions=[ada]))
+    assert "ada (pid 77)" in found.text
+    assert found.fix.startswith("kill 77")
+
+
+def test_a_socket_of_homis_own_that_does_not_answer_fails(
+    root: Path, listening: str
+) -> None:
+    name = NameRow(name="ada", state="held", socket=listening)
+    fine(CHECKS, "answers", told(root, names=[name]))
+    os.unlink(listening)
+    assert bad(CHECKS, "answers", told(root, names=[name])).fix == "homi restart"
+
+
+def test_a_session_without_a_socket_is_told(root: Path) -> None:
+    bare = SessionRow(pid=77, name="ada", reachable=False)
+    assert "no socket" in bad(CHECKS, "answers", told(root, sessions=[bare])).text
+
+
+def test_a_client_that_homi_does_not_know_is_told(root: Path) -> None:
+    def seen(version: str) -> list[SessionRow]:
+        return [SessionRow(pid=77, version=version)]
+
+    fine(CHECKS, "clients", told(root, sessions=seen(registry.VERSION)))
+    newer = bad(CHECKS, "clients", told(root, sessions=seen("3.0.1")))
+    assert "homi-postmaster" in newer.fix
+    older = bad(CHECKS, "clients", told(root, sessions=seen("1.9.1")))
+    assert older.fix.startswith("claude update")
+
+
+@pytest.mark.parametrize("word", ["hold", "refuse"])
+def test_a_setting_that_keeps_letters_back_is_told_with_its_file(
+    root: Path, tmp_path: Path, word: str
+) -> None:
+    """Of the person, and of the project; without one it is well."""
+    record = tmp_path / "claude" / "sessions" / "77.json"
+    record.parent.mkdir(parents=True)
+    seen = [SessionRow(pid=77, name="ada", record=str(record), cwd=str(tmp_path))]
+    fine(CHECKS, "inbound", told(root, sessions=seen))
+    mine = tmp_path / "claude" / "settings.json"
+    project = tmp_path / ".claude" / "settings.local.json"
+    project.parent.mkdir()
+    for path in (mine, project):
+        path.write_text(json.dumps({"crossSessionInbound": word}))
+        found = bad(CHECKS, "inbound", told(root, sessions=seen))
+        assert word in found.text
+        assert str(path) in found.fix
+        path.write_text(json.dumps({"crossSessionInbound": "accept"}))
+        fine(CHECKS, "inbound", told(root, sessions=seen))
+
+
+def test_a_fight_over_a_name_is_told(root: Path) -> None:
+    fine(CHECKS, "names", told(root, names=[NameRow(name="ada", state="held")]))
+    noted = NameRow(name="ada", state="held", note="another program lists it")
+    assert "another program" in bad(CHECKS, "names", told(root, names=[noted])).text
+    twice = NameRow(name="ada", state="live", others=[78])
+    assert "kill 78" in bad(CHECKS, "names", told(root, names=[twice])).fix
+
+
+def test_records_of_another_machine_are_told_until_they_are_removed(
+    root: Path,
+) -> None:
+    folder = Path(os.environ["CLAUDE_CONFIG_DIR"]) / "sessions"
+    folder.mkdir(parents=True)
+
+    def put(number: int, domain: str) -> None:
+        record = {"pidDomain": domain, "messagingSocketPath": "/nowhere/7.sock"}
+        (folder / f"{number}.json").write_text(json.dumps(record))
+
+    put(7, process.pid_domain())
+    fine(CHECKS, "domains", facts(root))
+    put(8, "linux:another:pid:[1]")
+    found = bad(CHECKS, "domains", facts(root))
+    assert found.fix == f"rm {folder}/8.json"
+    (folder / "8.json").unlink()
+    fine(CHECKS, "domains", facts(root))
