@@ -26,6 +26,7 @@ class LinkRow(msgspec.Struct, frozen=True, omit_defaults=True):
     key: str = ""  # SHA256:… of the device
     said: str = ""  # what its shell and sshd print beside; no cause of anything
     mirror: bool = False
+    seats: bool = False  # it may drive the seats here
     pending: int = 0  # messages that wait for it here
     oldest: str = ""  # RFC 3339
 

@@ -24,6 +24,7 @@ from homi.orders.links import Links as Links
 from homi.orders.links import MoveBlob as MoveBlob
 from homi.orders.links import OrderLink as OrderLink
 from homi.orders.moves import Move as Move
+from homi.orders.seats import FarSeat as FarSeat
 from homi.orders.seats import SeatBind as SeatBind
 from homi.orders.seats import SeatOrder as SeatOrder
 from homi.orders.seats import SeatRespond as SeatRespond

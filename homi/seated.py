@@ -3,12 +3,16 @@
 Owns the fields, which only grow.  homi-seat(1) explains each.
 """
 
+from collections.abc import Mapping
+from typing import Literal
+
 import msgspec
 
 from homi.address import Name
 from homi.clock import rfc3339
 from homi.seats.menu import Menu
-from homi.seats.server import Look, Seat, client
+from homi.seats.server import Look, Seat, Server, client
+from homi.seats.tmux import NoPane
 
 
 class SeatRow(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -31,6 +35,7 @@ class SeatRow(msgspec.Struct, frozen=True, omit_defaults=True):
     by: list[str] = []  # who spawned it, then who spawned that one's seat
     names: list[str] = []  # whose mail is typed into it
     ended: str = ""  # the exit status of its program
+    device: str = ""  # where it is; empty: here
 
 
 class Asked(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -62,6 +67,37 @@ class SeatDone(msgspec.Struct, frozen=True, omit_defaults=True):
     draft: bool = False  # of an interruption: text stands in the line afterwards
     option: str = ""  # of an answer: what was chosen
     name: str = ""  # of a binding
+
+
+class SeatAsk(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What another device asks of the seats here: the question seat of a link."""
+
+    do: Literal["ls", "read", "state", "send", "respond", "interrupt"]
+    seat: str = ""
+    text: str = ""  # to type
+    option: str = ""  # to choose
+    lines: int = 0  # above the screen
+
+
+class SeatSaid(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a device says of its seats: one of these."""
+
+    rows: list[SeatRow] = []
+    lines: list[str] = []  # of a screen, secrets masked
+    state: SeatState | None = None
+    done: SeatDone | None = None
+
+
+def listed(server: Server, bound: Mapping[str, list[Name]]) -> list[SeatRow]:
+    """Every seat as it is now; one that ends meanwhile is dead.  bound: whose mail is
+    typed into which, by its ref."""
+    found = []
+    for each in server.seats():
+        try:
+            found.append(row(server.look(each), bound.get(each.ref, [])))
+        except NoPane:
+            found.append(gone(each))
+    return found
 
 
 def row(look: Look, names: list[Name]) -> SeatRow:

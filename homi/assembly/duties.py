@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Iterable
 from typing import Protocol
 
-from homi.assembly import answers, moving, rooms, secrets, spawn, wakes
+from homi.assembly import answers, moving, rooms, seats, secrets, spawn, wakes
 from homi.courier.courier import Courier
 from homi.doors.metering import Meters
 from homi.doors.office import Office
@@ -72,6 +72,7 @@ def connect(office: Office, courier: Courier, reach: Reach, talk: Talk) -> Dutie
             moving.connect(office, talk, reach.clock),
             spawn.connect(office, reach),
             wakes.connect(office, reach),
+            seats.connect(office, talk),
         ]
     )
     made.findings += reach.findings

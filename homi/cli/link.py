@@ -36,6 +36,7 @@ COLUMNS = (
     "NOTE",
 )
 OFFSET_SHOWN = 5.0  # s the clocks of two devices may differ before it is said
+SEATS = "may drive the seats here"
 CHECK = 75.0  # s all of a check may take: a dial, then three probes
 
 
@@ -96,6 +97,7 @@ def ls(home: str, /, *, no_probe: bool, as_json: bool) -> None:
 @click.option("--key", metavar="KEY", help="The public key of DEVICE.")
 @click.option("--via", metavar="DEV", help="Its mail goes over DEV; '' for none.")
 @click.option("--mirror/--no-mirror", default=None, help="List its names here too.")
+@click.option("--allow-seats/--no-allow-seats", default=None, help="Seats here.")
 @options.as_json
 @click.pass_obj
 def add(
@@ -106,8 +108,8 @@ def add(
     key: str | None,
     via: str | None,
     *,
-    mirror: bool | None,
     as_json: bool,
+    **may: bool | None,  # mirror, allow_seats; None: as it is
 ) -> None:
     """Link DEVICE, or change what is given of it; the rest stays.
 
@@ -117,13 +119,22 @@ def add(
       $ homi link add mini --host mini --key 'ssh-ed25519 AAAA...'
       $ homi link add attic --via mini
       $ homi link add mini --mirror
+      $ homi link add mini --allow-seats    # it may type into terminals here
     """
     if key is not None and keys.blob(key) is None:
         raise Usage(
             f"{show(key)} is no device key",
             hint="it begins with ssh-ed25519, and is one argument: quote it",
         )
-    request = AddLink(i=1, device=device, host=host, key=key, via=via, mirror=mirror)
+    request = AddLink(
+        i=1,
+        device=device,
+        host=host,
+        key=key,
+        via=via,
+        mirror=may["mirror"],
+        seats=may["allow_seats"],
+    )
     with Connection(paths.state_root(home)) as client:
         _done(client.call(request, Done), as_json=as_json)
 
@@ -230,12 +241,15 @@ def _unknown(peering: Peering) -> LinkRow:
         via=peering.via or "",
         key=keys.fingerprint(peering.key) if peering.key else "",
         mirror=peering.mirror,
+        seats=peering.seats,
     )
 
 
 def _cells(row: LinkRow) -> tuple[Cell, ...]:
     """The cells of a row; for a person the note stands below the table."""
-    note = "" if output.terminal() else "; ".join(filter(None, (row.text, row.fix)))
+    seats = SEATS if row.seats else ""
+    notes = filter(None, (row.text, row.fix, seats))
+    note = "" if output.terminal() else "; ".join(notes)
     way = f"over {row.via}" if row.via else row.way
     return (
         row.device,
@@ -273,5 +287,7 @@ def _explain(row: LinkRow) -> None:
         output.line(f"{row.device}: {cell(row.text)}")
     if row.fix:
         output.line(f"{row.device}: to mend it: {cell(row.fix)}")
+    if row.seats:
+        output.line(f"{row.device}: {SEATS} (homi link add --no-allow-seats ends it)")
     if row.said and row.state != "up":
         output.line(f"{row.device}: it also printed: {cell(row.said)}")

@@ -7,22 +7,24 @@ import time
 from pathlib import Path
 
 import click
+from msgspec.structs import replace
 
 from homi import paths
 from homi.address import Name
-from homi.cli import options, output, seating
+from homi.cli import farseat, options, output, seating
 from homi.cli.fast import load
 from homi.cli.mail import Mail
-from homi.errors import NotReached, StorageFailed, TimedOut
+from homi.errors import NotReached, StorageFailed, TimedOut, Unavailable
+from homi.orders.seats import FarSeat
 from homi.render import Cell
-from homi.seated import SeatRow, SeatState, asked, gone, row
-from homi.seats.server import Look, Seat, Server
-from homi.seats.tmux import NoPane
+from homi.seated import SeatRow, SeatState, asked, listed, row
+from homi.seats.server import Server
 from homi.seats.view import State
 
 COLUMNS = ("SEAT", "STATE", "CLIENT", "PANE", "PID", "NAMES", "BY", "OPENED", "CWD")
 LOOK = 0.2  # s between two looks at a seat that is waited for
 HISTORY_MAX = 5000  # lines a seat keeps above its screen
+FAR_MAX = 1000  # of those that another device shows
 
 
 @click.group(no_args_is_help=False, subcommand_metavar="VERB ...")
@@ -49,18 +51,24 @@ for command in (
 
 
 @seat.command()
+@click.argument("device", metavar="[DEVICE]", required=False)
 @options.as_json
 @click.pass_obj
-def ls(home: str, /, *, as_json: bool) -> None:
-    """List the seats, and what each is doing.
+def ls(home: str, /, device: str | None, *, as_json: bool) -> None:
+    """List the seats, here or on DEVICE, and what each is doing.
 
     \b
       $ homi seat ls
+      $ homi seat ls mini
       $ homi seat ls --json | jq -r 'select(.state == "approval").seat'
     """
-    root = paths.state_root(home)
-    server, bound = Server.of(root), _bound(root)
-    rows = [_row(server, each, bound) for each in server.seats()]
+    _, there = farseat.split(f"@{(device or '').removeprefix('@')}")
+    if there:
+        said = farseat.ask(home, FarSeat(i=1, do="ls", device=there))
+        rows = [replace(each, device=there) for each in said.rows]
+    else:
+        root = paths.state_root(home)
+        rows = listed(Server.of(root), _bound(root))
     if as_json:
         output.json_lines(rows)
         return
@@ -78,9 +86,16 @@ def read(home: str, /, seat: str, lines: int | None, *, as_json: bool) -> None:
     \b
       $ homi seat read ada
       $ homi seat read ada --lines 500 | less
+      $ homi seat read ada@mini
     """
+    name, device = farseat.split(seat)
+    if device:
+        above = min(lines or 0, FAR_MAX)
+        asked = FarSeat(i=1, do="read", device=device, seat=name, lines=above)
+        farseat.show(seat, farseat.ask(home, asked).lines, as_json=as_json)
+        return
     server = Server.of(paths.state_root(home))
-    look = server.look(server.find(seat), min(lines or 0, HISTORY_MAX))
+    look = server.look(server.find(name), min(lines or 0, HISTORY_MAX))
     rows, width = look.screen.text, look.seat.pane.width
     load("homi.cli.masked", "show", look.seat.name, rows, width, as_json)
 
@@ -95,13 +110,9 @@ def state(home: str, /, seat: str, *, as_json: bool) -> None:
     \b
       $ homi seat state ada
       $ homi seat state ada --json | jq -r .row.state
+      $ homi seat state ada@mini
     """
-    root = paths.state_root(home)
-    server = Server.of(root)
-    look = server.look(server.find(seat))
-    found = SeatState(
-        row=row(look, _names(look.seat, _bound(root))), asked=asked(look.view.menu)
-    )
+    found = _state(home, seat)
     if as_json:
         output.json_line(found)
     else:
@@ -149,13 +160,19 @@ def wait(
         output.line(f"{meant.name} is {now}")
 
 
-def _row(server: Server, one: Seat, bound: dict[str, list[Name]]) -> SeatRow:
-    """A seat as it is listed; it may end meanwhile."""
-    try:
-        look: Look = server.look(one)
-    except NoPane:
-        return gone(one)
-    return row(look, _names(one, bound))
+def _state(home: str, given: str) -> SeatState:
+    """What a seat is doing, here or there."""
+    name, device = farseat.split(given)
+    if device:
+        request = FarSeat(i=1, do="state", device=device, seat=name)
+        if (found := farseat.ask(home, request).state) is None:
+            raise Unavailable(f"{device} told no state")
+        return replace(found, row=replace(found.row, device=device))
+    root = paths.state_root(home)
+    server = Server.of(root)
+    look = server.look(server.find(name))
+    names = _bound(root).get(look.seat.ref, [])
+    return SeatState(row=row(look, names), asked=asked(look.view.menu))
 
 
 def _bound(root: Path) -> dict[str, list[Name]]:
@@ -173,17 +190,13 @@ def _bound(root: Path) -> dict[str, list[Name]]:
     return found
 
 
-def _names(one: Seat, bound: dict[str, list[Name]]) -> list[Name]:
-    return bound.get(one.ref, [])
-
-
 def _cells(one: SeatRow) -> tuple[Cell, ...]:
     """A seat for a person."""
     flags = [word for word, on in (("draft", one.draft), ("copy", one.copy_mode)) if on]
     state = f"{one.state} ({', '.join(flags)})" if flags else one.state
     ended = f" {one.ended}" if one.ended else ""
     return (
-        one.seat,
+        f"{one.seat}@{one.device}" if one.device else one.seat,
         state + ended,
         one.client,
         one.pane,

@@ -6,13 +6,21 @@ Owns the asking; the daemon decides who may, and does it.
 import os
 
 import click
+from msgspec.structs import replace
 
 from homi import paths
-from homi.cli import options, output
+from homi.cli import farseat, options, output
 from homi.cli.submission import Plan, read_text
 from homi.connection import Connection
-from homi.errors import NotReached, Usage
-from homi.orders.seats import SeatBind, SeatOrder, SeatRespond, SeatSend, SeatSpawn
+from homi.errors import NotAllowed, NotReached, Unavailable, Usage
+from homi.orders.seats import (
+    FarSeat,
+    SeatBind,
+    SeatOrder,
+    SeatRespond,
+    SeatSend,
+    SeatSpawn,
+)
 from homi.seated import SeatDone, SeatRow
 from homi.visible import visible
 
@@ -74,6 +82,7 @@ def send(home: str, /, seat: str, text: str | None, *, as_json: bool) -> None:
     \b
       $ homi seat send ada 'run the tests'
       $ homi seat send ada < notes.md
+      $ homi seat send ada@mini 'run the tests'
 
     Only where the seat waits for a line and nothing stands in it; else 75.
     """
@@ -179,9 +188,36 @@ def kill(home: str, /, seats: tuple[str, ...], *, as_json: bool) -> None:
 
 
 def _do(home: str, request: SeatSend | SeatRespond | SeatOrder | SeatBind) -> SeatDone:
-    """Have the daemon do it."""
+    """Have it done, by the daemon here or over a link."""
+    if not isinstance(request, SeatBind):
+        seat, device = farseat.split(request.seat)
+        if device:
+            return _far(home, request, seat, device)
+        request = replace(request, seat=seat)
     with Connection(paths.state_root(home)) as daemon:
         return daemon.wait(request, SeatDone, WORK)
+
+
+def _far(
+    home: str, request: SeatSend | SeatRespond | SeatOrder, seat: str, device: str
+) -> SeatDone:
+    """Have it done on another device."""
+    if isinstance(request, SeatSend):
+        asked = FarSeat(i=1, do="send", device=device, seat=seat, text=request.text)
+    elif isinstance(request, SeatRespond):
+        chosen = request.option
+        asked = FarSeat(i=1, do="respond", device=device, seat=seat, option=chosen)
+    elif request.do == "interrupt":
+        asked = FarSeat(i=1, do="interrupt", device=device, seat=seat)
+    else:
+        raise NotAllowed(
+            f"{seat} is on {device}: seats are opened, bound and ended there only",
+            hint=f"on {device}: homi seat kill {seat}",
+        )
+    done = farseat.ask(home, asked).done
+    if done is None:
+        raise Unavailable(f"{device} did not say what was done")
+    return replace(done, seat=f"{done.seat}@{device}")
 
 
 def _size(text: str) -> tuple[int, int]:

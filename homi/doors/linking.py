@@ -7,11 +7,19 @@ homi-protocol(7) lists the verbs.
 from collections.abc import Callable
 from typing import Protocol
 
+from homi.callers import Caller
 from homi.doors.answers import Answer, Doer, Reply
-from homi.errors import Unavailable
+from homi.errors import NotAllowed, Unavailable
 from homi.linked import Checked, LinkRow, LinkRows
 from homi.reports import Done
-from homi.requests import AddLink, CheckLink, Links, OrderLink, Request
+from homi.requests import (
+    AddLink,
+    CallerClass,
+    CheckLink,
+    Links,
+    OrderLink,
+    Request,
+)
 
 
 class Linked(Protocol):
@@ -41,8 +49,9 @@ class Linked(Protocol):
 class Linking:
     """The verbs about links for one caller."""
 
-    def __init__(self, links: Callable[[], Linked | None]) -> None:
+    def __init__(self, links: Callable[[], Linked | None], caller: Caller) -> None:
         """links: None before they are built."""
+        self._caller = caller
         self._links = links
         self._gone = False
 
@@ -69,6 +78,11 @@ class Linking:
 
     def _add(self, request: AddLink, reply: Reply) -> None:
         """Answered when it is on disk."""
+        if request.seats and self._caller.caller is not CallerClass.PERSON:
+            raise NotAllowed(
+                "that a device may drive the seats here only a person says",
+                hint=f"at a terminal: homi link add {request.device} --allow-seats",
+            )
         reply(request.i, self._need().add(request))
 
     def _order(self, request: OrderLink, reply: Reply) -> None:

@@ -39,6 +39,7 @@ from homi.postmaster import Postmaster
 from homi.reports import Answered, QueueReport, QueueRow
 from homi.rooms.fanout import Fanout
 from homi.routing import resolve
+from homi.seated import SeatAsk
 from homi.sessions import Session, Sessions
 from homi.spawn.keeper import Keeper
 from homi.store.base import Store
@@ -55,6 +56,8 @@ AnswerTo = Callable[[MessageId, Name, Callable[[Answered | None], None]], None]
 About = Callable[[str, list[Name], Callable[[Answer], None]], None]
 # a linked device, the line of its question about rooms, the way back
 Told = Callable[[msgspec.Struct | HomiError], None]
+# a linked device, what its seats are asked, told what it says
+AskSeats = Callable[[Device, SeatAsk, Callable[[Answer], None]], None]
 Guested = Callable[[Device, bytes, Told], None]
 Shown = tuple[Rung, Reason | None, float | None]  # rung, reason, until (wall seconds)
 
@@ -119,6 +122,7 @@ class Office:
         self.bulk: Bulk | None = None
         self.moves: Moves | None = None
         self.neighbours: Neighbours = Alone()
+        self.far_seats: AskSeats = _no_seats
         self.brief: Briefing = lambda _names, _session, _ready: None
 
     def record(
@@ -238,6 +242,11 @@ def _none(_session: Session) -> int:
 def _nobody(_name: Name, job: Job) -> None:
     """Nothing drains before the daemon is built."""
     job.refuse(Unavailable("the daemon is starting"))
+
+
+def _no_seats(device: Device, _asked: SeatAsk, done: Callable[[Answer], None]) -> None:
+    """No link leads there."""
+    done(NotReached(f"{device} is not reached", reason="unreachable"))
 
 
 def _no_way(_device: Device) -> Reason:

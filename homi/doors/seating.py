@@ -14,20 +14,17 @@ from typing import Any
 from homi.address import parse_name, show
 from homi.claims import Body
 from homi.doors.answers import Answer, Doer, Reply
+from homi.doors.driving import Driver
 from homi.doors.office import Office
 from homi.doors.rights import Rights
-from homi.errors import BadMessage, HomiError, NoInput, NotAllowed, Usage
+from homi.errors import HomiError, NoInput, NotAllowed, Usage
 from homi.orders.seats import SeatBind, SeatOrder, SeatRespond, SeatSend, SeatSpawn
 from homi.peers import process
 from homi.request import CallerClass, Request
 from homi.seated import SeatDone, SeatRow, row
 from homi.seats import launch
-from homi.seats.manners import Why, held_back
-from homi.seats.menu import Menu
 from homi.seats.server import Opening, Seat, Server, client
 from homi.seats.states import CLAUDE, CODEX
-from homi.seats.typist import Typist
-from homi.seats.view import State
 
 log = logging.getLogger("homi.seats")
 
@@ -43,7 +40,7 @@ class Seating:
         self._office = office
         self._rights = rights
         self._server = Server.of(Path(office.root))
-        self._typist = Typist(self._server)
+        self._driver = Driver(self._server)
         self._gone = False
 
     def doers(self) -> dict[type[Request], Doer]:
@@ -107,48 +104,24 @@ class Seating:
         return row(self._server.look(seat), [])
 
     def _send(self, request: SeatSend) -> SeatDone:
-        """Type it, if nobody else is at it."""
-        seat = self._own(request.seat)
-        sent = self._typist.send(seat, request.text)
-        log.info("seat %s by=%s status=sent", seat.name, self._who())
-        return SeatDone(seat=seat.name, did="sent", state=sent.state, gone=sent.gone)
+        """Type it."""
+        return self._driver.send(self._own(request.seat), request.text, self._who())
 
     def _respond(self, request: SeatRespond) -> SeatDone:
-        """Answer for this once what is asked, if that is an answer at all."""
+        """Answer what is asked."""
         seat = self._own(request.seat)
         if self._inside(seat):
             raise NotAllowed("a session does not answer its own dialogs")
-        look = self._server.look(seat)
-        menu = look.view.menu
-        if look.view.state is not State.APPROVAL or menu is None:
-            raise NoInput(
-                f"seat {seat.name} asks nothing, it is {look.view.state}",
-                hint=f"homi seat state {seat.name}",
-            )
-        if look.seat.pane.copy_mode:
-            raise held_back(seat.name, Why.COPY_MODE)
-        index = chosen(menu, request.option)
-        state = self._typist.respond(seat, index, menu)
-        option = menu.options[index]
-        log.info("seat %s by=%s status=answered", seat.name, self._who())
-        return SeatDone(seat=seat.name, did="answered", state=state, option=option)
+        return self._driver.respond(seat, request.option, self._who())
 
     def _order(self, request: SeatOrder) -> SeatDone:
         """Interrupt or kill."""
         seat = self._own(request.seat)
-        if request.do == "kill":
-            self._server.kill(seat)
-            log.info("seat %s by=%s status=killed", seat.name, self._who())
-            return SeatDone(seat=seat.name, did="killed")
-        before, after = self._typist.interrupt(seat)
-        log.info("seat %s by=%s status=interrupted", seat.name, self._who())
-        return SeatDone(
-            seat=seat.name,
-            did="interrupted",
-            before=before.state,
-            state=after.state,
-            draft=after.draft,
-        )
+        if request.do == "interrupt":
+            return self._driver.interrupt(seat, self._who())
+        self._server.kill(seat)
+        log.info("seat %s by=%s status=killed", seat.name, self._who())
+        return SeatDone(seat=seat.name, did="killed")
 
     def _bind(self, request: SeatBind, reply: Reply) -> None:
         """Answered when it is on disk."""
@@ -206,42 +179,3 @@ class Seating:
         pane = seat.pane
         above = process.ancestors(self._rights.caller.pid)
         return pane.pid in above and process.alive(pane.pid, pane.start)
-
-
-def chosen(menu: Menu, given: str) -> int:
-    """The option that is meant, from 0.
-
-    BadMessage (65) for a menu that was not read in full; Usage (64) where none or
-    several are meant; NotAllowed (77) for one that holds for longer than this once.
-    """
-    if not menu.complete:
-        raise BadMessage(
-            "that dialog was not read in full, or wants more than one choice",
-            hint="a person answers it in its terminal",
-        )
-    index = _index(menu, given)
-    if menu.lasting(index):
-        raise NotAllowed(
-            f"{menu.options[index]!r} may hold for more than this once",
-            hint="a person chooses that in the terminal itself",
-        )
-    return index
-
-
-def _index(menu: Menu, given: str) -> int:
-    """The option of that number, or that begins so."""
-    count = len(menu.options)
-    if given.isascii() and given.isdecimal():
-        if not 1 <= int(given[:6]) <= count:
-            raise Usage(f"no option {given[:6]}: there are {count}")
-        return int(given) - 1
-    wanted = " ".join(given.split()).lower()
-    options = [option.lower() for option in menu.options]
-    same = [n for n, option in enumerate(options) if option == wanted]
-    found = same or [
-        n for n, option in enumerate(options) if wanted and option.startswith(wanted)
-    ]
-    if len(found) != 1:
-        what = "begins more than one option" if found else "is no option"
-        raise Usage(f"{show(given)} {what}", hint="by its number, homi seat state")
-    return found[0]

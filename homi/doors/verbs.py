@@ -13,6 +13,7 @@ from homi.doors.asking import Asking
 from homi.doors.bundling import Bundling
 from homi.doors.carrying import Carrying
 from homi.doors.commanding import Commanding
+from homi.doors.farseats import FarSeats
 from homi.doors.hooks import Hooks
 from homi.doors.importing import Importing
 from homi.doors.linking import Linking
@@ -45,11 +46,12 @@ class Verbs:
         self._posting = Posting(office, rights, clock)
         self._asking = Asking(office, rights, self._posting.stamp)
         self._hooks = Hooks(office, rights)
-        self._linking = Linking(lambda: office.links)
+        self._linking = Linking(lambda: office.links, caller)
         self._bundling = Bundling(lambda: office.bundles)
         self._abroad = Abroad(lambda: office.neighbours)
         self._carrying = Carrying(lambda: office.bulk)
         self._seating = Seating(office, rights)
+        self._far_seats = FarSeats(office, caller)
         self._spawning = Spawning(office, rights, clock)
         self._adopting = Adopting(office, rights, clock)
         self._waking = Waking(office, rights, clock)
@@ -73,6 +75,7 @@ class Verbs:
             **self._abroad.doers(),
             **self._carrying.doers(),
             **self._seating.doers(),
+            **self._far_seats.doers(),
             **self._spawning.doers(),
             **self._adopting.doers(),
             **self._waking.doers(),
@@ -91,6 +94,7 @@ class Verbs:
         self._abroad.abandon()
         self._carrying.abandon()
         self._seating.abandon()
+        self._far_seats.abandon()
         self._spawning.abandon()
         self._adopting.abandon()
         self._waking.abandon()

@@ -30,9 +30,11 @@ class Grant(StrEnum):
     MOVE = "move"  # to have names moved here and from here
     ROOM = "room"  # to have its names join rooms here, and to see who is in them
     BLOB = "blob"  # to leave a blob here, and to get one by its hash
+    SEATS = "seats"  # to look at the seats here, and to drive them
 
 
-DEFAULT = frozenset(Grant)  # a device of the same person may ask all of it
+# A device of the same person may ask all of it, but type into a terminal.
+DEFAULT = frozenset(Grant) - {Grant.SEATS}
 
 
 class Asker(NamedTuple):

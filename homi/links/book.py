@@ -37,6 +37,7 @@ class Peering(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     home: str = ""  # its state root, as it said when it was paired
     exe: str = ""  # its homi, as it said when it was paired
     mirror: bool = False  # its names are listed here as if they were local
+    seats: bool = False  # it may look at the seats here, and drive them
     paused: bool = False  # by a person
     at: str = ""  # RFC 3339: when it was linked
 

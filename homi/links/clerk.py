@@ -110,6 +110,7 @@ class Clerk:
             via=peering.via or "",
             key=keys.fingerprint(peering.key) if peering.key else "",
             mirror=peering.mirror,
+            seats=peering.seats,
             pending=waiting.pending,
             oldest=waiting.oldest,
         )
@@ -154,6 +155,9 @@ class Clerk:
             if value is not None
         }
         peering = msgspec.structs.replace(before or fresh, **chosen)
+        peering = msgspec.structs.replace(
+            peering, seats=_seats(before, peering, asked=request.seats)
+        )
         if before is not None and peering == before:
             return Done(text=f"{device} is linked already")
         book.put(peering)
@@ -250,6 +254,20 @@ class Clerk:
             text=found.text or ("" if up else verdict.text),
             fix="" if up else verdict.fix,
         )
+
+
+def _seats(before: Peering | None, now: Peering, *, asked: bool | None) -> bool:
+    """Whether it may drive the seats here: what a person let the holder of one key do
+    is not what another may.  Usage (64) for a device without a link of its own."""
+    if asked and now.via is not None:
+        raise Usage(
+            f"{now.device} has no link of its own, its mail goes over {now.via}",
+            hint="seats are driven over a link of one's own only",
+        )
+    if asked is not None:
+        return asked
+    same = before is not None and before.key == now.key and now.via is None
+    return same and now.seats
 
 
 def parse_via(given: str) -> str:

@@ -19,7 +19,6 @@ from homi.errors import HomiError, NotReached, Unavailable, from_wire
 from homi.far import FarName, FarNames, FarRow, FarRungs, Steps
 from homi.links import frames
 from homi.links.answering import (
-    DEFAULT,
     Answering,
     Asker,
     Grant,
@@ -59,6 +58,10 @@ class Ways(Protocol):
         """How the way to device is, in a word."""
         ...
 
+    def grants(self, device: Device) -> frozenset[Grant]:
+        """What device may ask here."""
+        ...
+
 
 class Parts(NamedTuple):
     """What gossip is about."""
@@ -87,7 +90,7 @@ class Gossip:
         self._ways = ways
         self._met: dict[Device, Exchange] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
-        self.answering = Answering(lambda _device: DEFAULT)
+        self.answering = Answering(ways.grants)
         rungs, steps = looks
         answer = self.answering.done_by
         self.questions: dict[str, Question] = {
@@ -258,6 +261,10 @@ class Gossip:
             return
         fields = msgspec.to_builtins(asked)
         self._ask(exchange, "room", fields, answered)
+
+    def reached(self, device: Device) -> bool:
+        """Whether a link of its own to that device is up."""
+        return device in self._met
 
     def ask(
         self,

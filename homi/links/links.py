@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import NamedTuple, Protocol
 
+from msgspec.structs import replace
+
 from homi.address import Device, show
 from homi.clock import Clock
 from homi.config import STOP_DRAIN
@@ -248,8 +250,15 @@ class Links:
         )
 
     def _booked(self, device: Device, peering: Peering | None) -> None:
-        """What is kept of a device changed: its link begins anew."""
-        old = self._links.pop(device, None)
+        """What is kept of a device changed: its link begins anew, but where it is only
+        about what the device is shown, or lets itself be shown."""
+        old = self._links.get(device)
+        if old is not None and peering is not None:
+            shows = {"mirror": peering.mirror, "seats": peering.seats}
+            if replace(old.peering, **shows) == peering:
+                old.peering = peering
+                return
+        self._links.pop(device, None)
         if old is not None:
             paused = peering is not None and peering.paused
             old.stop(End.PAUSED if paused else End.CLOSED, "" if paused else "unlinked")

@@ -10,7 +10,7 @@ from homi.address import Device, Name
 from homi.clock import Clock
 from homi.far import FarName
 from homi.links import bulk, recall
-from homi.links.answering import Grant
+from homi.links.answering import DEFAULT, Grant
 from homi.links.book import Peering
 from homi.links.checks import VERB as PROBE
 from homi.links.exchange import Exchange
@@ -40,6 +40,12 @@ class _Ways:
     def state(self, device: Device) -> str:
         """How the way to device is, in a word."""
         return str(self._links.verdict(device).state)
+
+    def grants(self, device: Device) -> frozenset[Grant]:
+        """What device may ask here: of seats only what a person let it."""
+        peering = self._links.book.get(device)
+        seats = peering is not None and peering.seats
+        return DEFAULT | {Grant.SEATS} if seats else DEFAULT
 
 
 class Talk:

@@ -52,6 +52,7 @@ class AddLink(Request, frozen=True, tag="link-add"):
     home: str | None = None
     exe: str | None = None
     mirror: bool | None = None
+    seats: bool | None = None  # it may drive the seats here: a person says so
 
 
 class OrderLink(Request, frozen=True, tag="link-order"):

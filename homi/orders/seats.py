@@ -41,6 +41,17 @@ class SeatOrder(Request, frozen=True, tag="seat-order"):
     seat: str
 
 
+class FarSeat(Request, frozen=True, tag="seat-far"):
+    """Look at the seats of another device, or drive one: that a person does."""
+
+    device: str
+    do: Literal["ls", "read", "state", "send", "respond", "interrupt"]
+    seat: str = ""
+    text: str = ""
+    option: str = ""
+    lines: int = 0
+
+
 class SeatBind(Request, frozen=True, tag="seat-bind"):
     """Let mail for name be typed into a seat; None: no more."""
 

@@ -1,6 +1,6 @@
 """Secrets on a screen are covered, wherever a row ends."""
 
-from homi.cli.masked import mask
+from homi.scan.covered import mask
 
 TOKEN = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
 

@@ -16,7 +16,7 @@ from homi.errors import HomiError
 from homi.far import FarName, FarRow, FarRung, FarRungs, Step, Steps
 from homi.ids import derived
 from homi.links import frames
-from homi.links.answering import Answering, Asker, Grant, Reply
+from homi.links.answering import DEFAULT, Answering, Asker, Grant, Reply
 from homi.links.exchange import Exchange
 from homi.links.gossip import DRAINING, LIMIT, Gossip, Parts
 from homi.links.hints import Hints
@@ -58,6 +58,7 @@ class Side:
         self.queue = (store := MemoryStore()).mailbox(queue_of(MINI))
         over = (self.queue.name,)
         hints = Hints(store, clock, self.up, lambda _one: over, lambda _one: None)
+        self.granted = DEFAULT
         self.looked: list[tuple[str, list[MessageId]]] = []
         self.where: list[list[Name] | None] = []
         self.gossip = Gossip(
@@ -127,6 +128,9 @@ class Side:
 
     def devices(self) -> Iterable[Device]:
         return (self.device,)
+
+    def grants(self, _device: Device) -> frozenset[Grant]:
+        return self.granted
 
     def state(self, _device: Device) -> str:
         return "up" if self.gossip.exchanges() else "unreachable"

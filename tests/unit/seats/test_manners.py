@@ -2,7 +2,7 @@
 
 import pytest
 
-from homi.doors.seating import chosen
+from homi.doors.driving import chosen
 from homi.errors import BadMessage, HomiError, NotAllowed, Usage
 from homi.seats.manners import HANDS_OFF, Why, against, typeable
 from homi.seats.menu import Menu
