@@ -18,8 +18,13 @@ def program(argv: list[str], path: str, cwd: str) -> str:
         raise Usage("what is to be started?", hint="NAME -- ARGV...")
     if any("\0" in word for word in argv):
         raise Usage("an argument holds a NUL")
+    if "\0" in path:
+        raise Usage("PATH holds a NUL")
     word = argv[0]
-    found = shutil.which(os.path.join(cwd, word) if "/" in word else word, path=path)
+    # A relative folder of PATH is one of who asked, not of the daemon.
+    here = os.pathsep.join(os.path.join(cwd, one) for one in path.split(os.pathsep))
+    wanted = os.path.join(cwd, word) if "/" in word else word
+    found = shutil.which(wanted, path=here if path else path)
     if found is None:
         raise Unavailable(
             f"no program {show(word)} in PATH ({path})", hint="give its whole path"

@@ -33,6 +33,9 @@ _FIELDS = (
 )
 _FACTS = "\t".join(f"#{{{field}}}" for field in _FIELDS)
 _CLIENTS = "#{pane_id}\t#{client_activity}"
+# tmux would expand a folder that it is given, #(...) as a command of a shell's too, and
+# take another one where that is not there; a single word it would give to a shell.
+_ENTER = 'cd -- "$1" && shift && exec "$@"'
 
 
 class Seat(msgspec.Struct, frozen=True, kw_only=True):
@@ -170,11 +173,11 @@ class Server:
             ("set-option", "-s", "focus-events", "on"),
             (
                 *("new-session", "-d", "-P", "-F", "#{pane_id}"),
-                *("-s", opening.name.replace(".", "_"), "-n", "seat"),
+                # tmux allows no dot in it; a name of ours has no comma.
+                *("-s", opening.name.replace(".", ","), "-n", "seat"),
                 *("-x", str(opening.columns), "-y", str(opening.rows)),
-                *("-c", opening.cwd, "-e", f"HOMI_SEAT={opening.name}"),
-                # A single word would be given to a shell.
-                *("--", "env", *opening.argv),
+                *("-e", f"HOMI_SEAT={opening.name}"),
+                *("--", "/bin/sh", "-c", _ENTER, "sh", opening.cwd, *opening.argv),
             ),
             ("set-option", "-p", "@homi_seat", opening.name),
             ("set-option", "-p", "@homi_by", " ".join(opening.by)),

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
-from homi.errors import HomiError
+from homi.errors import Bug, HomiError
 
 Found = TypeVar("Found")
 
@@ -18,7 +18,7 @@ class Beside(Protocol):
     def __call__(
         self, work: Callable[[], Found], told: Callable[[Found | HomiError], None]
     ) -> None:
-        """Never raise for what work raises of HomiError: it is told."""
+        """Never raise for what work raises: it is told, or somebody waits for ever."""
         ...
 
 
@@ -36,6 +36,7 @@ def in_a_thread(
         elif isinstance(error, HomiError):
             told(error)
         else:
+            told(Bug(f"{type(error).__name__}: {error}"))
             raise error
 
     loop = asyncio.get_running_loop()

@@ -22,17 +22,20 @@ def make(root: Path, name: Name, cwd: str) -> str:
 
     66 outside a repository, 69 without git, 73 where git makes none.
     """
-    top = _git(cwd, "rev-parse", "--show-toplevel", missing=True)
-    folder = root / FOLDER / os.path.basename(top) / name
+    common = ("rev-parse", "--path-format=absolute", "--git-common-dir")
+    repository = _git(cwd, *common, missing=True)
+    folder = root / FOLDER / _called(repository) / name
     if folder.exists():
-        common = ("rev-parse", "--path-format=absolute", "--git-common-dir")
-        if _git(os.fspath(folder), *common) != _git(cwd, *common):
+        if _git(os.fspath(folder), *common) != repository:
             raise CannotCreate(
                 f"{folder} belongs to another repository",
                 hint="move it away, or spawn another name",
             )
         return os.fspath(folder)
-    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise CannotCreate(f"cannot make {folder.parent}: {error.strerror}") from error
     branch = f"homi/{name}"
     there = _git(cwd, "branch", "--list", branch)
     which = [branch] if there else ["-b", branch, "HEAD"]
@@ -41,12 +44,20 @@ def make(root: Path, name: Name, cwd: str) -> str:
     return os.fspath(folder)
 
 
+def _called(repository: str) -> str:
+    """What the repository with that .git, or that bare one, is called."""
+    if os.path.basename(repository) == ".git":
+        repository = os.path.dirname(repository)
+    return os.path.basename(repository).removesuffix(".git") or "git"
+
+
 def _git(cwd: str, *words: str, missing: bool = False) -> str:
     """What git prints; missing: that it fails means there is no repository."""
     program = shutil.which("git")
     if program is None:
         raise Unavailable(f"git is not in PATH ({os.environ.get('PATH', '')})")
     clean = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
+    clean["LC_ALL"] = "C"
     try:
         done = subprocess.run(
             [program, "-C", cwd, *words],
@@ -61,9 +72,15 @@ def _git(cwd: str, *words: str, missing: bool = False) -> str:
         raise Unavailable(f"git did not end within {PATIENCE:g} s") from None
     except OSError as error:
         raise Unavailable(f"cannot run git: {error.strerror}") from error
-    if done.returncode and missing:
+    if done.returncode and missing and "not a git repository" in done.stderr:
         raise NoInput(f"{show(cwd)} is in no git repository")
     if done.returncode:
-        said = done.stderr.strip().splitlines()
-        raise CannotCreate(f"git: {said[-1] if said else 'no word of why'}")
+        raise _failure(done.stderr.strip().splitlines())
     return done.stdout.strip()
+
+
+def _failure(said: list[str]) -> CannotCreate:
+    """What git says of why: its own words for that, and what it says behind them."""
+    first = [n for n, line in enumerate(said) if line.startswith(("fatal:", "error:"))]
+    why = said[first[0] :] if first else said[-1:] or ["no word of why"]
+    return CannotCreate(f"git: {why[0]}", hint="; ".join(why[1:]))

@@ -75,6 +75,28 @@ def held(typist: Typist, stand: Stand, text: str = "not this") -> str:
     return caught.value.reason
 
 
+def test_a_folder_and_a_program_are_taken_by_their_letters(
+    server: Server, folder: Path
+) -> None:
+    """Nothing in their names is a command, a variable or another folder."""
+    odd = folder / "a#(touch made)b#S=c;"
+    odd.mkdir()
+    program = odd / "run=it"
+    program.write_text('#!/bin/sh\nprintf %s "$PWD $1" > told\nexec sleep 60\n')
+    program.chmod(0o755)
+    opening = Opening(name="odd.one", argv=[str(program), "#{pid}"], cwd=str(odd))
+    seat = server.spawn(opening, {"PATH": "/nowhere:/usr/bin:/bin"})
+    told = odd / "told"
+    until(lambda: told.exists() and told.read_text(), "it runs there")
+    assert told.read_text() == f"{odd} #{{pid}}"
+    assert sorted(path.name for path in odd.iterdir()) == ["run=it", "told"]
+    like = Opening(name="odd_one", argv=["sleep", "60"], cwd=str(odd))
+    other = server.spawn(like, {"PATH": "/usr/bin:/bin"})
+    assert other.name != seat.name
+    server.kill(seat)
+    server.kill(other)
+
+
 def test_a_line_is_pasted_seen_and_sent_once(ada: Stand, typist: Typist) -> None:
     sent = typist.send(ada.seat, "hello; there;")
     assert sent.gone

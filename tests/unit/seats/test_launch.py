@@ -24,6 +24,23 @@ def test_a_program_is_found_in_the_path_that_was_given_and_nowhere_else(
     assert launch.program(["b/agent"], "", str(tmp_path)) == str(program)
 
 
+def test_a_relative_folder_of_the_path_is_one_of_who_asks(tmp_path: Path) -> None:
+    """The daemon runs elsewhere."""
+    program = tmp_path / "bin" / "agent"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    assert launch.program(["agent"], "bin:/bin", str(tmp_path)) == str(program)
+    with pytest.raises(Unavailable):
+        launch.program(["agent"], "bin:/bin", "/")
+
+
+def test_a_path_with_a_nul_is_refused() -> None:
+    """No process could be given it."""
+    with pytest.raises(Usage):
+        launch.program(["sh"], "/bin:\0", "/")
+
+
 @pytest.mark.parametrize("argv", [[], [""], ["sh", "a\0b"]])
 def test_what_is_no_command_is_refused(argv: list[str]) -> None:
     with pytest.raises(Usage):
