@@ -7,6 +7,7 @@ homi-command(1) lists the files.
 import errno
 import fcntl
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeVar
@@ -62,7 +63,7 @@ class End(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     timed_out: bool = False
     stopped: bool = False  # somebody ended its supervisor
     failed: str = ""  # why it did not even begin
-    cut: bool = False  # it said more than is kept
+    cut: bool = False  # it said more on standard output than is kept
 
 
 class Run:
@@ -88,8 +89,10 @@ class Run:
         """Whether its supervisor lives, or is about to."""
         try:
             fd = os.open(os.path.join(self.folder, LOCK), os.O_RDWR | os.O_CLOEXEC)
-        except OSError:
+        except FileNotFoundError:
             return False
+        except OSError:
+            return True  # not to be known now: what may go on is left alone
         try:
             # Shared: two who look at once must not take each other for it.
             fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -131,13 +134,26 @@ def plan(root: str, planned: Plan, letter: str) -> Run:
         disk.mkdir(runs)
         disk.sync_dir(root)
         os.mkdir(folder, 0o700)
+    except OSError as error:
+        raise StorageFailed(f"cannot make {folder}: {error.strerror}") from error
+    try:
         data = letter.encode("utf-8", "surrogatepass")
         write_whole(disk, os.path.join(folder, LETTER), data)
         write_whole(disk, os.path.join(folder, PLAN), msgspec.json.encode(planned))
         disk.sync_dir(runs)
     except OSError as error:
+        # It is tried again: a full disk must not fill with what never began.
+        shutil.rmtree(folder, ignore_errors=True)
         raise StorageFailed(f"cannot make {folder}: {error.strerror}") from error
     return Run(folder, planned)
+
+
+def clear(root: str) -> None:
+    """Remove what a death left before a plan was whole; nobody else makes one now."""
+    for n in numbers(root):
+        folder = folder_of(root, n)
+        if not os.path.lexists(os.path.join(folder, PLAN)):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def folder_of(root: str, n: int) -> str:

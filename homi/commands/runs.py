@@ -5,6 +5,7 @@ stands in runs/.  What follows for the letter is the leg's.  homi-command(1).
 """
 
 import asyncio
+import contextlib
 import logging
 import os
 import shutil
@@ -66,6 +67,7 @@ class Runs:
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Watch what goes on, and tell what ended meanwhile."""
         self._pids.attach(loop)
+        files.clear(self._root)
         self._next = max(files.numbers(self._root), default=0) + 1
         of_body: dict[str, list[Run]] = {}
         for run in files.every(self._root):
@@ -177,7 +179,8 @@ class Runs:
             "%s to=%s run=%s %s", run.plan.message, run.plan.name, run.folder, why
         )
         self._going[run.plan.body] = run
-        run.settle()
+        with contextlib.suppress(StorageFailed):  # then its letter is kept for longer
+            run.settle()
         fate = await self._in_thread(self._judge, run)
         self._free(run, fate)
 
@@ -196,17 +199,16 @@ class Runs:
 
     def _watch(self, run: Run) -> None:
         """Be told when its supervisor is gone."""
-        started = run.started
-        if started is None:
+        started, watched = run.started, False
+        if started is not None and run.goes_on:
+            # Its lock proves whose that pid is.
+            start = process.start_time(started.supervisor) or ""
+            watched = self._pids.watch(started.supervisor, start)
+        if started is None or not watched:
             if run.goes_on:
                 asyncio.get_running_loop().call_later(LOOK, self._watch, run)
             else:
                 self._spawn(self._over(run))
-            return
-        start = process.start_time(started.supervisor) or ""
-        # Its lock proves whose that pid is.
-        if not run.goes_on or not self._pids.watch(started.supervisor, start):
-            self._spawn(self._over(run))
             return
         self._watched[started.supervisor] = run
         self._leaders[run.plan.body] = started
@@ -233,8 +235,10 @@ class Runs:
         if isinstance(fate.verdict, Done):
             self._learn(plan, fate.verdict.session)
         self._untold.discard(_key(run))
-        self.ended(run, fate.verdict)
-        self._free(run, fate)
+        try:
+            self.ended(run, fate.verdict)
+        finally:
+            self._free(run, fate)
 
     def _learn(self, plan: Plan, session: str) -> None:
         """The next run goes on with it; where that cannot be kept, it begins anew."""

@@ -49,9 +49,11 @@ def begin(run: Run, env: Mapping[str, str]) -> str:
 
     Unclear where nothing was heard of it.
     """
-    lock = os.open(
-        os.path.join(run.folder, LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
-    )
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+    try:
+        lock = os.open(os.path.join(run.folder, LOCK), flags, 0o600)
+    except OSError as error:
+        return f"{run.folder}: {error.strerror}"
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)  # whoever only looks is soon gone
         argv = [sys.executable, "-I", str(SUPERVISOR), run.folder, str(lock)]
@@ -89,7 +91,7 @@ def end_orphan(run: Run) -> None:
             if process.alive(begun.pid, begun.start):
                 os.killpg(begun.pid, signal.SIGKILL)
                 if fd is not None:
-                    select.select([fd], [], [], PATIENCE)
+                    _ready(fd)
         finally:
             if fd is not None:
                 os.close(fd)
@@ -99,5 +101,12 @@ def _word(started: "subprocess.Popen[bytes]") -> str:
     """The one line a supervisor says; empty: none in time."""
     assert started.stdout is not None
     fd = started.stdout.fileno()
-    ready, _, _ = select.select([fd], [], [], PATIENCE)
-    return os.read(fd, 4096).decode("utf-8", "replace").strip() if ready else ""
+    return os.read(fd, 4096).decode("utf-8", "replace").strip() if _ready(fd) else ""
+
+
+def _ready(fd: int) -> bool:
+    """Whether it says something in time.  By poll: a daemon may have many files open,
+    and select knows no number above 1023."""
+    watched = select.poll()
+    watched.register(fd, select.POLLIN)
+    return bool(watched.poll(PATIENCE * 1000))

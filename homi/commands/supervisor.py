@@ -6,6 +6,7 @@ homi-command(1) lists them.
 """
 
 import contextlib
+import errno
 import json
 import os
 import selectors
@@ -16,6 +17,7 @@ from typing import Any
 
 OUT_MAX, ERR_MAX = 16 << 20, 1 << 20  # bytes kept of each
 CHUNK = 1 << 16
+AGAIN, TRIES = 5.0, 17_280  # s between two tries to keep an end; a day of them
 GRACE = 5.0  # s between asking a group to end and ending it
 LAST = 1.0  # s for what is still in the pipes of a command that is gone
 
@@ -30,6 +32,7 @@ class Supervisor:
             self._plan: dict[str, Any] = json.load(found)
         self._template: dict[str, Any] = self._plan["template"]
         self._kept: dict[int, tuple[int, int]] = {}  # by pipe: file, room left
+        self._out = -1  # the pipe of its standard output
         self._selector = selectors.DefaultSelector()
         self._pid = 0
         self._status = 0
@@ -53,7 +56,7 @@ class Supervisor:
         if error:
             return
         self._follow(wake)
-        self._write("end.json", self._end())
+        self._close(self._end())
 
     def _started(self) -> dict[str, object]:
         start = start_time(self._pid)
@@ -87,6 +90,7 @@ class Supervisor:
             self._kept[reads] = (file, room)
             self._selector.register(reads, selectors.EVENT_READ)
             pipes.append(writes)
+        self._out = next(iter(self._kept))
         self._pid = os.fork()
         if self._pid == 0:
             os.close(go)
@@ -171,17 +175,19 @@ class Supervisor:
             self._selector.unregister(pipe)
             return False
         file, room = self._kept[pipe]
-        self._cut = self._cut or len(data) > room
-        data = data[:room]
-        self._kept[pipe] = (file, room - len(data))
+        kept = 0
         with contextlib.suppress(OSError):  # a full disk takes no run's end away
-            os.write(file, data)
+            kept = os.write(file, data[:room])
+        # Behind a gap nothing is kept: it would be taken for the whole.
+        self._kept[pipe] = (file, room - kept if kept == len(data) else 0)
+        if kept < len(data) and pipe == self._out:
+            self._cut = True
         return True
 
     def _drain(self) -> None:
         """The rest of what it said, and of what its children do."""
         ends = time.monotonic() + LAST
-        pipes = set(self._kept)
+        pipes = set(self._kept) & set(self._selector.get_map())
         while pipes and (left := ends - time.monotonic()) > 0:
             for key, _ in self._selector.select(left):
                 if key.fd in pipes and not self._keep(key.fd):
@@ -206,13 +212,31 @@ class Supervisor:
                 told[key] = True
         return told
 
+    def _close(self, end: dict[str, object]) -> None:
+        """Write its end down, also where the disk takes nothing for a while."""
+        for _ in range(TRIES):
+            try:
+                self._write("end.json", end)
+            except FileNotFoundError:
+                return  # nobody has that run any more
+            except OSError:
+                if self._stopped:
+                    return
+                time.sleep(AGAIN)
+            else:
+                return
+
     def _write(self, name: str, value: dict[str, object]) -> None:
         """One file, durable when this returns."""
         hidden = self._path(f".{name}.tmp")
         fd = os.open(hidden, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        os.write(fd, json.dumps(value).encode())
-        os.fsync(fd)
-        os.close(fd)
+        try:
+            data = json.dumps(value).encode()
+            if os.write(fd, data) < len(data):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            os.fsync(fd)
+        finally:
+            os.close(fd)
         os.replace(hidden, self._path(name))
         folder = os.open(self._folder, os.O_RDONLY)
         os.fsync(folder)

@@ -20,7 +20,7 @@ TIMEOUT = 3600.0  # s: an agent may build and test for long
 BODY_MAX = 65_536  # UTF-16 units as JSON: what a model reads at once without harm
 LONGEST = 7 * 86_400.0  # s
 
-_FIELD = re.compile(r"\{([a-z_]+)\}")
+_FIELD = re.compile(r"\{\{([a-z_]+)\}\}|\{([a-z_]+)\}")  # doubled: as it stands
 _POINTER = re.compile(r"(/[^/]*)*")
 
 
@@ -88,12 +88,21 @@ def check(template: Template, where: str) -> None:
 
 def uses(words: list[str], field: str) -> bool:
     """Whether that field stands in one of the words."""
-    return any(f"{{{field}}}" in word for word in words)
+    return any(field in _fields(word) for word in words)
 
 
 def filled(words: list[str], values: dict[str, str]) -> list[str]:
     """The words with every field replaced, each word still one word."""
-    return [_FIELD.sub(lambda found: values[found[1]], word) for word in words]
+
+    def put(found: re.Match[str]) -> str:
+        return values[found[2]] if found[2] else f"{{{found[1]}}}"
+
+    return [_FIELD.sub(put, word) for word in words]
+
+
+def _fields(word: str) -> list[str]:
+    """The fields in one word."""
+    return [found[2] for found in _FIELD.finditer(word) if found[2]]
 
 
 def _words(template: Template) -> str:
@@ -119,11 +128,12 @@ def _word(word: str) -> str:
     """What is wrong with one word; empty: nothing."""
     if "\0" in word:
         return "a word holds a NUL"
-    for field in _FIELD.findall(word):
+    for field in _fields(word):
         if field == "body":
             return "a letter is no argument: others see those; {file} or stdin"
         if field not in FIELDS:
-            return f"no field {{{field}}}; there are {_listed()}"
+            plain = f"{{{{{field}}}}} is {{{field}}} as it stands"
+            return f"no field {{{field}}}; there are {_listed()}, and {plain}"
     return ""
 
 
@@ -145,8 +155,17 @@ def _rest(template: Template) -> str:
             return f"pointer: {show(source.pointer)} does not begin with /"
         if source is not None and source.event is not None and not source.pointer:
             return "an event is read by a pointer into it"
-    for entry in template.env:
-        name = entry.partition("=")[0]
+    return _env(template.env)
+
+
+def _env(entries: list[str]) -> str:
+    """What is wrong with what is inherited or set; empty: nothing."""
+    for entry in entries:
+        name, is_set, _ = entry.partition("=")
+        if is_set and "*" in name:
+            return (
+                f"env: {show(entry)} sets no variable: a star is for what is inherited"
+            )
         if not re.fullmatch(r"\*?[A-Za-z_][A-Za-z0-9_]*\*?", name) or "\0" in entry:
             return f"env: {show(name)} is no variable; a star may begin or end it"
     return ""

@@ -17,6 +17,7 @@ from homi.commands.template import Source, Template
 
 ANSWER_MAX = 1_000_000  # characters: what a letter may have, less what says it was cut
 CRASHES = 3  # in a row hold a name
+_HALVES = re.compile("[\ud800-\udfff]")  # JSON may name them; no text has them
 _SHOWN = 200  # characters of what a command said last
 
 
@@ -113,8 +114,10 @@ def said(run: Run, source: Source | None) -> str:
         return ""
     text = run.text(ANSWER if source.from_ == "file" else OUT)
     if source.event is not None:
-        return _of_events(text, source)
-    return _at(_decoded(text), source.pointer) if source.pointer else text.strip()
+        found = _of_events(text, source)
+    else:
+        found = _at(_decoded(text), source.pointer) if source.pointer else text.strip()
+    return _HALVES.sub("\ufffd", found)
 
 
 def _exited(run: Run, end: End, template: Template) -> Verdict:
@@ -127,7 +130,10 @@ def _exited(run: Run, end: End, template: Template) -> Verdict:
         session = said(run, template.session_from)
         if not is_session(session):
             session = run.plan.session
-        return Done(_cut(said(run, template.answer), run), session)
+        answer = said(run, template.answer)
+        if template.answer is not None and template.answer.from_ == "stdout":
+            return Done(_cut(answer, run, lost=end.cut), session)
+        return Done(_cut(answer, run), session)
     if status in template.retry_codes or matched:
         return Busy(why, last)
     return Failed(why, last)
@@ -135,7 +141,7 @@ def _exited(run: Run, end: End, template: Template) -> Verdict:
 
 def _of_events(text: str, source: Source) -> str:
     """What the last line of JSON of that type has there; * is any type."""
-    for line in reversed(text.splitlines()):
+    for line in reversed(text.split("\n")):  # U+2028 and its like end no line of JSON
         event = _decoded(line)
         if not isinstance(event, dict):
             continue
@@ -169,10 +175,11 @@ def _at(value: object, pointer: str) -> str:
     return str(value).strip()
 
 
-def _cut(text: str, run: Run) -> str:
-    """An answer that a letter can hold."""
+def _cut(text: str, run: Run, *, lost: bool = False) -> str:
+    """An answer that a letter can hold.  lost: the command said more than is kept."""
     if len(text) <= ANSWER_MAX:
-        return text
+        note = "[it said more than was kept, or than the disk took]"
+        return f"{text}\n{note}".strip() if lost else text
     return f"{text[:ANSWER_MAX]}\n[cut here: the whole is in {run.folder}]"
 
 

@@ -1,6 +1,7 @@
 """The runs of a daemon: one at a time, whatever goes wrong on the way."""
 
 import asyncio
+import errno
 import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -8,11 +9,13 @@ from pathlib import Path
 import pytest
 
 from homi.address import Name
+from homi.commands import run
 from homi.commands.run import Plan
 from homi.commands.runs import KEPT, Runs
 from homi.commands.template import Template
 from homi.commands.verdict import Done, Failed, Verdict
 from homi.envelope import MessageId
+from homi.errors import StorageFailed
 
 BODY = "sh:ada"
 PATIENCE = 20.0  # s
@@ -147,6 +150,84 @@ def test_what_cannot_be_kept_begins_nothing(tmp_path: Path) -> None:
         assert not runs.busy(BODY)
 
     assert in_daemon(tmp_path, body) == []
+
+
+def test_a_full_disk_leaves_no_halves_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each try would leave another letter there."""
+
+    def full(_disk: object, path: str, _data: bytes) -> None:
+        raise OSError(errno.ENOSPC, "full", path)
+
+    async def body(runs: Runs, _told: list[Verdict]) -> None:
+        with monkeypatch.context() as trouble:
+            trouble.setattr(run, "write_whole", full)
+            with pytest.raises(StorageFailed, match="full"):
+                await runs.begin(planned(runs, "exit 0"), "a", "/bin")
+        assert os.listdir(tmp_path / "runs") == []
+        assert not runs.busy(BODY)
+        await runs.begin(planned(runs, "exit 0"), "a", "/bin")
+        await over(runs)
+
+    assert in_daemon(tmp_path, body) == [Done()]
+
+
+def test_what_a_death_left_before_the_plan_is_removed(tmp_path: Path) -> None:
+    """It holds a letter and was never begun; one with a plan stays."""
+    for name in ("00000003", "00000004"):
+        (tmp_path / "runs" / name).mkdir(parents=True)
+        (tmp_path / "runs" / name / "letter").write_text("a secret")
+    (tmp_path / "runs/00000004/plan.json").write_text("{")
+
+    async def body(runs: Runs, _told: list[Verdict]) -> None:
+        assert runs.number() == 5
+
+    in_daemon(tmp_path, body)
+    assert os.listdir(tmp_path / "runs") == ["00000004"]
+
+
+def test_a_lock_that_cannot_be_made_begins_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where no more files may be open: it is said, and the binding is free."""
+    opened = os.open
+
+    def none_left(path: str, flags: int, mode: int = 0o777) -> int:
+        if str(path).endswith("/lock"):
+            raise OSError(errno.EMFILE, "too many open files", path)
+        return opened(path, flags, mode)
+
+    async def body(runs: Runs, _told: list[Verdict]) -> None:
+        with monkeypatch.context() as trouble:
+            trouble.setattr(os, "open", none_left)
+            why = await runs.begin(planned(runs, "exit 0"), "a", "/bin")
+        assert "too many open files" in why
+        assert not runs.busy(BODY)
+
+    assert in_daemon(tmp_path, body) == []
+
+
+def test_an_end_that_cannot_be_told_keeps_no_binding_busy(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is logged, and told again by the next daemon."""
+
+    async def body(runs: Runs, _told: list[Verdict]) -> None:
+        def broken(_run: object, _verdict: object) -> None:
+            raise ValueError("no such thing")
+
+        runs.ended = broken
+        await runs.begin(planned(runs, "exit 0"), "a", "/bin")
+        await over(runs)
+
+    in_daemon(tmp_path, body)
+    assert "was not told" in caplog.text
+
+    async def again(runs: Runs, _told: list[Verdict]) -> None:
+        await over(runs)
+
+    assert in_daemon(tmp_path, again) == [Done()]
 
 
 async def _nothing(_runs: Runs, _told: list[Verdict]) -> None:

@@ -1,6 +1,8 @@
 """One run under its supervisor: what it is given, what is kept, how it is ended."""
 
+import errno
 import os
+import resource
 import signal
 from pathlib import Path
 
@@ -8,6 +10,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from homi.commands import supervisor
 from homi.commands.run import Run, every
 from homi.commands.start import begin, end_orphan, environment
 from homi.commands.template import Source
@@ -139,3 +142,46 @@ def test_an_unreadable_run_hides_no_other(begun: Begin, tmp_path: Path) -> None:
     Path(torn.folder, "plan.json").write_text("{")
     assert [run.folder for run in every(str(tmp_path))] == [whole.folder]
     assert os.path.isdir(torn.folder)
+
+
+def test_an_answer_the_disk_did_not_take_is_told_as_cut(begun: Begin) -> None:
+    """What is kept must not look like all of it; the control is one that fits."""
+    script = "head -c 20000 /dev/zero | tr '\\0' a"
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8192, hard))
+    try:
+        run = ended(begun(script, answer=Source()))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    told = judge(run)
+    assert isinstance(told, Done)
+    assert (
+        told.answer
+        == "a" * 8192 + "\n[it said more than was kept, or than the disk took]"
+    )
+    assert judge(ended(begun(script, answer=Source()))) == Done("a" * 20_000)
+
+
+def test_an_end_is_kept_once_the_disk_takes_it(
+    begun: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a letter that was read would be taken for one that was broken off."""
+    run = ended(begun("exit 0"))
+    os.unlink(f"{run.folder}/end.json")
+    assert judge(run) == Broken("its supervisor was killed")
+    refused = []
+
+    def write(fd: int, data: bytes) -> int:
+        if len(refused) < 2:
+            refused.append(data)
+            raise OSError(errno.ENOSPC, "full")
+        if len(refused) < 3:
+            refused.append(data)
+            return written(fd, data[:3])
+        return written(fd, data)
+
+    written = os.write
+    monkeypatch.setattr(os, "write", write)
+    monkeypatch.setattr(supervisor, "AGAIN", 0.0)
+    supervisor.Supervisor(run.folder)._close({"at": 1.0, "status": 0})
+    assert (len(refused), judge(run)) == (3, Done())

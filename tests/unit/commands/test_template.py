@@ -43,6 +43,8 @@ def test_a_file_of_a_persons_own_is_read(tmp_path: Path) -> None:
         ('argv = ["a\\u0000b"]', "NUL"),
         ('argv = ["a", "{body}"]', "a letter is no argument"),
         ('argv = ["a", "{sesion}"]', "no field {sesion}"),
+        ('argv = ["awk", "{print}"]', "{{print}} is {print} as it stands"),
+        ('argv = ["a"]\nenv = ["A*=1"]', "sets no variable"),
         ('argv = ["a"]\nstdin = false', "neither stdin nor {file}"),
         ('argv = ["a"]\nanswer = { from = "file" }', "{out}, which no word names"),
         ('argv = ["a"]\nanswer = { pointer = "x" }', "does not begin with /"),
@@ -69,6 +71,14 @@ def test_what_cannot_be_is_refused_with_its_reason(text: str, why: str) -> None:
 
 def test_a_field_is_filled_within_its_word_and_makes_no_second() -> None:
     """Whatever a session is called."""
-    words = ["a", "--resume={session}", "{cwd}/x", "${HOME}", "{{id}}"]
+    words = ["a", "--resume={session}", "{cwd}/x", "${HOME}", "<{id}>"]
     values = {"session": "a b", "cwd": "/c", "id": "{cwd}"}
-    assert filled(words, values) == ["a", "--resume=a b", "/c/x", "${HOME}", "{{cwd}}"]
+    assert filled(words, values) == ["a", "--resume=a b", "/c/x", "${HOME}", "<{cwd}>"]
+
+
+def test_a_doubled_brace_is_no_field() -> None:
+    """Scripts have braces of their own."""
+    assert parse('argv = ["awk", "{{print}}"]', "x").argv[1] == "{{print}}"
+    assert filled(["{{print}} {id}"], {"id": "7"}) == ["{print} 7"]
+    with pytest.raises(BadConfig, match="which no word names"):
+        parse('argv = ["a", "{{out}}"]\nanswer = { from = "file" }', "x")

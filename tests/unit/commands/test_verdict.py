@@ -18,6 +18,11 @@ EVENTS = "\n".join(
     ]
 )
 
+# What ends a line for Python ends none of JSON.
+LINES = (
+    '{"type":"text","t":"first"}\n{"type":"text","t":"the last\u2028one\x85of all"}\n'
+)
+
 
 @pytest.mark.parametrize(
     ("text", "source", "found"),
@@ -32,6 +37,8 @@ EVENTS = "\n".join(
         (EVENTS, Source(event="text", pointer="/part/text"), "done"),
         (EVENTS, Source(event="*", pointer="/id"), "ses_1"),
         (EVENTS, Source(event="none", pointer="/id"), ""),
+        (LINES, Source(event="text", pointer="/t"), "the last\u2028one\x85of all"),
+        ('{"a":"x \\ud800 y"}', Source(pointer="/a"), "x \ufffd y"),
     ],
 )
 def test_an_answer_is_found_where_the_template_says(
