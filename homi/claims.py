@@ -56,6 +56,8 @@ class Came(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     device: Device
     name: Name  # what it was called there; empty: it is a copy
     manifest: str = ""  # SHA-256 of what came with it; empty: all of it is in place
+    spawn: bool = False  # an agent is still to be started for it
+    session: str = ""  # with that conversation, once it is in place
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -23,10 +23,12 @@ from homi.claims import (
     last_generation,
 )
 from homi.clock import rfc3339
-from homi.errors import CannotCreate, NoSuchName, NotAllowed, NotReached
+from homi.errors import BadMessage, CannotCreate, NoSuchName, NotAllowed, NotReached
 from homi.routing import ALIASES_MAX
 
 Become = Callable[[State, Name], None]
+
+AHEAD = 1 << 20  # generations that a device may be ahead of what is known here
 
 
 class Departures:
@@ -166,6 +168,7 @@ class Departures:
             )
         if here is not None:
             raise CannotCreate(f"{name} is claimed on this device")
+        self._check_ahead(name, generation)
         alias, released = state.aliases.get(name), state.released.get(name)
         before: Alias | Released | None = alias or released
         claim = Claim(
@@ -195,15 +198,24 @@ class Departures:
         known = arrival is not None and (arrival.device, arrival.name) == (device, of)
         return known and arrival is not None and arrival.generation >= generation
 
-    def settled(self, name: Name) -> None:
-        """All that came with it is in place."""
+    def settled(self, name: Name, session: str = "") -> None:
+        """All that came with it is in place, that conversation too."""
         claim = self._claim(name)
         if claim.came is not None and claim.came.manifest:
-            self._keep(replace(claim, came=replace(claim.came, manifest="")))
+            came = replace(claim.came, manifest="", session=session)
+            self._keep(replace(claim, came=came))
+
+    def started(self, name: Name) -> None:
+        """The agent that was to be started was, or cannot be."""
+        claim = self._claim(name)
+        if claim.came is not None and claim.came.spawn:
+            self._keep(replace(claim, came=replace(claim.came, spawn=False)))
 
     def fence(self, name: Name, generation: int) -> None:
-        """Refuse the name below or at that generation from now on."""
+        """Refuse the name below or at that generation from now on; 65 for one that
+        cannot be."""
         state = self._state()
+        self._check_ahead(name, generation)
         if state.fences.get(name, 0) < generation:
             fences = {**state.fences, name: generation}
             self._become(replace(state, fences=fences), name)
@@ -223,6 +235,11 @@ class Departures:
         )
         self._keep(replace(claim, moving=moving))
         return True
+
+    def _check_ahead(self, name: Name, generation: int) -> None:
+        """65 for a generation that no device comes to: it would be the last one."""
+        if generation > last_generation(self._state(), name) + AHEAD:
+            raise BadMessage(f"{name} never came to generation {generation}")
 
     def _claim(self, name: Name) -> Claim:
         claim = self._state().claims.get(name)

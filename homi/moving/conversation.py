@@ -85,8 +85,8 @@ def keep(disk: Disk, config: str, conversation: str, cwd: str, data: bytes) -> s
         disk.mkdir(path)
     here = find(projects, conversation)
     path = here or os.path.join(folder, f"{conversation}.jsonl")
-    if here is not None and _is(path, data):
-        return path
+    if here is not None and _begins(path, data):
+        return path  # its client wrote on in it since
     if here is not None:
         disk.rename(path, f"{path}.before-{os.stat(path).st_mtime_ns}")
         path = os.path.join(folder, f"{conversation}.jsonl")
@@ -134,10 +134,10 @@ def _cwd(path: str) -> str:
     return ""
 
 
-def _is(path: str, data: bytes) -> bool:
-    """Whether the file holds exactly that."""
+def _begins(path: str, data: bytes) -> bool:
+    """Whether the file begins with exactly that."""
     try:
         with open(path, "rb") as file:
-            return os.stat(path).st_size == len(data) and file.read() == data
+            return file.read(len(data)) == data
     except OSError:
         return False

@@ -76,7 +76,7 @@ class Packing:
         got = self.gather(claim, session)
         whole = replace(
             base,
-            settings=claim.settings,
+            settings={key: str(value) for key, value in claim.settings.items()},
             front=claim.front,
             workspace=got.workspace,
         )

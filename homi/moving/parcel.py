@@ -13,13 +13,14 @@ import msgspec
 from msgspec.structs import replace
 
 from homi.envelope import encode
-from homi.errors import BadMessage, HomiError, StorageFailed, VersionMismatch
+from homi.errors import BadMessage, HomiError, VersionMismatch
 from homi.moving import conversation
 from homi.moving.conversation import Found
 from homi.moving.said import VERSION, Conversation, Manifest, Part
 from homi.store.blobs import PIECE, Blobs, failed
 
 MOST = 1 << 30  # bytes of one part, unpacked
+MANIFEST = 1 << 20  # bytes of a manifest, unpacked: it names parts, and has none
 _decode = msgspec.json.Decoder(Manifest).decode
 
 
@@ -57,8 +58,9 @@ class Parcels:
         """The manifest of a parcel all of which is here; 66 where a part is missing,
         65 and 76 where it cannot be read."""
         try:
-            manifest = _decode(b"".join(_plain(self._blobs.read(sha256))))
-        except (msgspec.DecodeError, RecursionError, zlib.error) as error:
+            data = b"".join(_plain(self._blobs.read(sha256), MANIFEST))
+            manifest = _decode(data)
+        except (msgspec.DecodeError, RecursionError, BadMessage) as error:
             raise BadMessage(f"the manifest {sha256[:12]} is none") from error
         if manifest.v != VERSION:
             text = f"a manifest of version {manifest.v}, this homi reads {VERSION}"
@@ -69,13 +71,16 @@ class Parcels:
         return manifest
 
     def lines(self, part: Part) -> Iterator[bytes]:
-        """The lines of a part, each whole."""
-        rest = b""
-        for piece in _plain(self._blobs.read(part.sha256)):
-            *whole, rest = (rest + piece).split(b"\n")
-            yield from (line + b"\n" for line in whole)
-        if rest:
-            raise StorageFailed(f"the part {part.sha256[:12]} ends within a line")
+        """The lines of a part, each whole; 65 where it is no such part."""
+        rest = list[bytes]()  # of a line, which may be as long as the part
+        for piece in _plain(self._blobs.read(part.sha256), MOST):
+            first, *more = piece.split(b"\n")
+            rest.append(first)
+            for each in more:
+                yield b"".join((*rest, b"\n"))
+                rest = [each]
+        if any(rest):
+            raise BadMessage(f"the part {part.sha256[:12]} ends within a line")
 
     def drop(self, sha256: str) -> None:
         """Remove a parcel; what of it is gone already is no matter."""
@@ -112,19 +117,26 @@ def _squeezed(lines: Iterable[bytes]) -> Iterator[bytes]:
     yield packer.flush()
 
 
-def _plain(data: bytes) -> Iterator[bytes]:
-    """What was compressed, in pieces; BadMessage where that is too much."""
+def _plain(data: bytes, most: int) -> Iterator[bytes]:
+    """What was compressed, in pieces; BadMessage where that is too much, or nothing
+    that was."""
     unpacker, size = zlib.decompressobj(), 0
-    while data:
-        piece = unpacker.decompress(data, PIECE)
-        size += len(piece)
-        if size > MOST:
-            raise BadMessage("a part is too large", reason="too-large")
-        yield piece
-        data = unpacker.unconsumed_tail
-        if not piece and not data:
-            break
+    # A slice at a time: what is left of it is copied with each piece.
+    for at in range(0, len(data), PIECE):
+        some = data[at : at + PIECE]
+        while some:
+            try:
+                piece = unpacker.decompress(some, PIECE)
+            except zlib.error as error:
+                raise BadMessage("a part of it is not compressed") from error
+            some = unpacker.unconsumed_tail
+            size += len(piece)
+            if size > most:
+                raise BadMessage("a part is too large", reason="too-large")
+            yield piece
     yield unpacker.flush()
+    if not unpacker.eof:
+        raise BadMessage("a part of it is cut off")
 
 
 def configs(folders: Iterable[str | os.PathLike[str]]) -> list[str]:

@@ -3,7 +3,7 @@
 Owns the fields; decides nothing.  homi-protocol(7) is the page.
 """
 
-from typing import Any, Literal, Protocol
+from typing import Annotated, Literal, Protocol
 
 import msgspec
 
@@ -14,6 +14,8 @@ VERB = "move"
 VERSION = 1  # of a manifest
 
 
+# Those of JSON that every reader takes for the same number.
+Count = Annotated[int, msgspec.Meta(ge=0, lt=1 << 53)]
 Do = Literal["plan", "claim", "status", "cancel", "yield", "counts", "come"]
 
 
@@ -32,7 +34,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     do: Do
     name: str  # what it is called at the device that asks
     to: str  # what it is called, or will be, at the device that is asked
-    generation: int = 0
+    generation: Count = 0
     manifest: str = ""  # SHA-256
     cwd: str = ""  # its folder there; ~ stands for the home
     workspace: Workspace | None = None
@@ -59,8 +61,8 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A blob that belongs to a move."""
 
     sha256: str
-    size: int  # bytes
-    count: int = 0  # lines
+    size: Count  # bytes
+    count: Count = 0  # lines
 
 
 class Conversation(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,9 +80,9 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     name: str  # where it comes from
     device: str
     to: str
-    generation: int
+    generation: Count
     cwd: str = ""  # its folder there
-    settings: dict[str, Any] = {}
+    settings: dict[str, str] = {}
     front: bool = False
     workspace: Workspace | None = None
     history: Part | None = None

@@ -5,14 +5,13 @@ Owns what is taken here: the claim that is kept durably is the move.  homi-move(
 
 import asyncio
 import logging
-import os
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, Protocol
 
 import msgspec
 
 from homi.address import Device, Name, parse_claimable
-from homi.claims import Came
+from homi.claims import Came, Claim, real_folder
 from homi.clock import Clock
 from homi.errors import (
     BadMessage,
@@ -89,7 +88,7 @@ class Target:
     def sweep(self) -> None:
         """Put in place what came before and is not yet."""
         for claim in self._here.names.all():
-            if claim.came is not None and claim.came.manifest:
+            if _open(claim):
                 self._settle(claim.name)
 
     def stop(self) -> None:
@@ -138,6 +137,11 @@ class Target:
                 f"{name} is claimed there",
                 hint="homi release it there, or call it otherwise: --as NEW",
             )
+        if (front := names.front_of(name)) is not None:
+            raise CannotCreate(
+                f"{name} is what the session behind {front} is called there",
+                hint="call it otherwise: --as NEW",
+            )
         alias = names.aliases.get(name)
         if (
             alias is not None
@@ -155,30 +159,39 @@ class Target:
         """Claim it: that is the move.  Asked again it is the same answer."""
         if self._is_there(name, device, asked):
             return Said(there=True, generation=asked.generation)
+        self._check_free(name, device, asked)
         here = self._here
-        manifest: Manifest = await here.aside(self._opened, asked.manifest)
+        manifest, cwd = await here.aside(self._opened, asked.manifest)
         told = (manifest.device, manifest.name, manifest.to, manifest.generation)
         if told != (device, asked.name, asked.to, asked.generation):
             raise BadMessage("the manifest is of another move")
         of = Name("" if asked.fork else asked.name)
-        came = Came(device=device, name=of, manifest=asked.manifest)
+        sha256, spawn = asked.manifest, asked.spawn
+        came = Came(device=device, name=of, manifest=sha256, spawn=spawn)
         fields = {
-            "cwd": manifest.cwd or None,
-            "settings": manifest.settings,
-            "front": manifest.front,
+            "cwd": cwd,
+            "settings": dict(manifest.settings),
+            "front": manifest.front and self._may_front(name),
         }
         now = here.clock.wall()
         self._moves.arrive(name, came, asked.generation, now, fields)
         here.at("move-arrived")
-        self._settle(name, spawn=asked.spawn)
+        self._settle(name)
         return Said(there=True, generation=asked.generation)
 
-    def _opened(self, sha256: str) -> Manifest:
-        """Beside the loop: a parcel whose folder is here."""
+    def _opened(self, sha256: str) -> tuple[Manifest, str | None]:
+        """Beside the loop: a parcel, and its folder, which is here."""
         manifest = self._here.parcels.open(sha256)
-        if manifest.cwd and not os.path.isdir(manifest.cwd):
-            raise NotReached(f"the folder {manifest.cwd} there is gone")
-        return manifest
+        return manifest, real_folder(manifest.cwd) if manifest.cwd else None
+
+    def _may_front(self, name: Name) -> bool:
+        """Whether it can be in front here, too."""
+        try:
+            self._here.names.check_front(name)
+        except HomiError as error:
+            log.warning("%s is not in front here: %s", name, error.text)
+            return False
+        return True
 
     def _is_there(self, name: Name, device: Device, asked: Asked) -> bool:
         """Whether it is, or was, here by that very move."""
@@ -204,40 +217,69 @@ class Target:
 
     # ---- what comes with it ----
 
-    def _settle(self, name: Name, *, spawn: bool = False) -> None:
+    def _settle(self, name: Name) -> None:
         """Put what came with the claim in place, beside everything else."""
         if name in self._tasks:
             return
-        task = asyncio.get_running_loop().create_task(self._place(name, spawn=spawn))
+        task = asyncio.get_running_loop().create_task(self._place(name))
         self._tasks[name] = task
         task.add_done_callback(lambda _task: self._tasks.pop(name, None))
 
-    async def _place(self, name: Name, *, spawn: bool) -> None:
-        """The history into the mailbox, the transcript to where the client looks."""
-        here = self._here
-        claim = here.names.require(name)
-        sha256 = "" if claim.came is None else claim.came.manifest
-        notes, stored = list[str](), 0
+    async def _place(self, name: Name) -> None:
+        """What came to where it belongs, then the agent that was asked for."""
+        known = self._settled.get(name, Settled())
+        notes = list[str]()
         try:
-            manifest: Manifest = await here.aside(here.parcels.open, sha256)
-            stored, notes = await self._unpack(name, manifest)
-            if spawn and here.spawn is not None:
-                told = manifest.conversation
-                await here.spawn(name, claim.cwd or "", told.id if told else "")
+            came = self._here.names.require(name).came
+            if came is not None and came.manifest:
+                known = await self._put(name, came.manifest)
+            notes += await self._start(name)
         except TRANSIENT as error:
             log.warning("%s: what came along waits: %s", name, error)
-            self._settled[name] = Settled(stored, (f"it waits: {error}",))
-            return
+            notes.append(f"it waits: {error}")
+        except HomiError as error:
+            log.warning("%s: %s", name, error.text)
+        self._settled[name] = Settled(known.messages, (*known.notes, *notes))
+
+    async def _put(self, name: Name, sha256: str) -> Settled:
+        """The history into the mailbox, the transcript to where the client looks.
+        What waits for the disk raises; what cannot be is a note."""
+        here, stored, notes, session = self._here, 0, list[str](), ""
+        try:
+            manifest: Manifest = await here.aside(here.parcels.open, sha256)
+            told = manifest.conversation
+            stored, notes = await self._unpack(name, manifest)
+            session = "" if told is None else told.id
+        except TRANSIENT:
+            raise
         except HomiError as error:
             notes.append(error.text)
         for note in notes:
             log.warning("%s: %s", name, note)
-        self._settled[name] = Settled(stored, tuple(notes))
         if here.names.get(name) is not None:
-            self._moves.settled(name)
+            self._moves.settled(name, session)
         here.at("move-settled")
         if not notes:  # else a person may want what lies in it
             await here.aside(here.parcels.drop, sha256)
+        return Settled(stored, tuple(notes))
+
+    async def _start(self, name: Name) -> list[str]:
+        """Start the agent that was asked for, once; what a person should know.  What
+        came is in place for good by now: its client writes on in the transcript."""
+        here = self._here
+        claim = here.names.require(name)
+        came, start = claim.came, here.spawn
+        if came is None or not came.spawn or claim.moving is not None:
+            return []
+        notes = list[str]()
+        try:
+            if start is not None:
+                await start(name, claim.cwd or "", came.session)
+        except HomiError as error:
+            log.warning("%s: no agent is started: %s", name, error.text)
+            notes.append(f"no agent is started: {error.text}")
+        self._moves.started(name)
+        return notes
 
     async def _unpack(self, name: Name, manifest: Manifest) -> tuple[int, list[str]]:
         """How many messages stand in the mailbox, and what a person should know."""
@@ -270,12 +312,18 @@ class Target:
             await asyncio.wait([task], timeout=PATIENCE)
         claim = self._here.names.get(name)
         known = self._settled.get(name)
-        done = claim is None or claim.came is None or not claim.came.manifest
+        done = claim is None or not _open(claim)
         found = known or Settled()
         notes = [*found.notes]
         if done and known is None:
             notes.append("it was put in place before a restart, and is not counted")
         return Said(settled=done, messages=found.messages, notes=notes)
+
+
+def _open(claim: Claim) -> bool:
+    """Whether something that came with it is not in place, or not begun."""
+    came = claim.came
+    return came is not None and bool(came.manifest or came.spawn)
 
 
 def decode(line: bytes) -> Asked:

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from homi.moving.conversation import slug
+from homi.seats.server import Server
 from tests.integration.linked import Pair, key_of
-from tests.standin import sshd
+from tests.integration.seatkit import needs_tmux
+from tests.standin import claude, sshd
 from tests.standin.place import PATIENCE, Place, until
 
 
@@ -159,6 +161,35 @@ def test_a_copy_leaves_the_name_where_it_is(pair: Pair) -> None:
     until(lambda: "\tlive\t" in laptop.ok("ls"), "a session has the name")
     refused = laptop.homi("move", "dan", "mini")
     assert (refused.returncode, "has a live session" in refused.stderr) == (75, True)
+
+
+@needs_tmux
+def test_an_agent_is_started_where_the_name_came_to(pair: Pair) -> None:
+    """In its folder there, by a daemon that died before it was begun; it has what
+    waited."""
+    laptop, mini = pair.laptop, pair.mini
+    claude.install(mini.bin)
+    there = mini.work / "gil"
+    there.mkdir()
+    laptop.ok("claim", "gil", "--cwd", str(laptop.work))
+    sent = laptop.send("gil", "come", sender="bob")
+    mini.kill()
+    mini.start(HOMI_FAULT="move-settled:1")
+    pair.both_up()
+    laptop.homi("move", "gil", "mini", "--spawn", "--cwd", str(there))
+    assert mini.daemon is not None
+    mini.daemon.wait(PATIENCE)
+    mini.start()
+    try:
+        pair.both_up()
+        mini.reached("gil", sent, "seen")
+        row = json.loads(mini.ok("spawn", "--json"))
+        assert (row["name"], row["cwd"], row["starts"]) == ("gil", str(there), 1)
+    finally:
+        server = Server.of(mini.state)
+        for seat in server.seats():
+            server.kill(seat)
+        until(lambda: server.seats() == [], "no seat is left")
 
 
 @pytest.mark.soak

@@ -74,6 +74,16 @@ def test_what_is_there_already_stays_beside_it(tmp_path: Path) -> None:
     assert Path(path).read_bytes() == b"new\n"
 
 
+def test_what_its_client_wrote_after_it_came_stays(tmp_path: Path) -> None:
+    """Put in place once more, after a crash, it is not cut back to what came."""
+    keep, cwd = conversation.keep, str(tmp_path)
+    path = Path(keep(RealDisk(), str(tmp_path), ID, cwd, b"came\n"))
+    path.write_bytes(b"came\nlater\n")
+    assert keep(RealDisk(), str(tmp_path), ID, cwd, b"came\n") == str(path)
+    assert path.read_bytes() == b"came\nlater\n"
+    assert len(list(path.parent.iterdir())) == 1
+
+
 def test_an_id_that_is_a_path_is_none(tmp_path: Path) -> None:
     """It comes from another device and makes a path here."""
     with pytest.raises(StorageFailed):

@@ -1,12 +1,14 @@
 """What goes along is whole when it is opened, or it is not taken."""
 
+import os
+import zlib
 from pathlib import Path
 
 import pytest
 
 from homi.errors import BadMessage, NoInput
 from homi.moving.parcel import Parcels
-from homi.moving.said import Manifest
+from homi.moving.said import Manifest, Part
 from homi.store.blobs import Blobs
 from homi.store.disk import RealDisk
 
@@ -30,6 +32,33 @@ def test_what_was_packed_is_read_again(tmp_path: Path) -> None:
     made.drop(packed.sha256)
     assert list((tmp_path / "blobs").iterdir()) == []
     assert blobs.size(packed.sha256) is None
+
+
+def test_a_part_with_one_long_line_is_read_as_it_was(tmp_path: Path) -> None:
+    """Lines longer than what is read at once, and one that is not ended."""
+    made, blobs = parcels(tmp_path)
+    lines = [
+        b"a" * (1 << 20) + b"\n",
+        b"\n",
+        os.urandom(1 << 20).hex().encode() + b"\n",
+    ]
+    packed = made.pack(BASE, lines, None)
+    assert packed.manifest.history is not None
+    assert list(made.lines(packed.manifest.history)) == lines
+    for data in (zlib.compress(b"x\ny"), zlib.compress(b"x\n" * 99)[:-9], b"junk"):
+        sha256, size = blobs.keep([data])
+        with pytest.raises(BadMessage):
+            list(made.lines(Part(sha256=sha256, size=size)))
+
+
+def test_a_manifest_that_would_fill_the_memory_is_none(tmp_path: Path) -> None:
+    """It names parts, and holds none."""
+    made, blobs = parcels(tmp_path)
+    huge, _ = blobs.keep([zlib.compress(b" " * (8 << 20))])
+    deep, _ = blobs.keep([zlib.compress(b'{"settings":' + b"[" * 100_000)])
+    for each in (huge, deep):
+        with pytest.raises(BadMessage, match="is none"):
+            made.open(each)
 
 
 def test_a_parcel_that_lacks_a_part_is_not_opened(tmp_path: Path) -> None:
