@@ -248,7 +248,7 @@ class Import(Request, frozen=True, tag="import"):
 
 class Prune(Request, frozen=True, tag="prune"):
     """Remove closed segments in which all is finished and that old, of the mailbox of
-    name or of all."""
+    name or of all; without a name also such blobs that no mail names."""
 
     callers = frozenset({CallerClass.PERSON, CallerClass.SERVICE})
     older_s: int

@@ -1,4 +1,4 @@
-"""`prune`: old closed segments, removed.  homi-queue(1).
+"""`prune`: old closed segments, and blobs that nobody names, removed.  homi-prune(1).
 
 Owns the age as a person writes it, the dry run and the telling; the daemon removes.
 """
@@ -6,6 +6,7 @@ Owns the age as a person writes it, the dry run and the telling; the daemon remo
 import re
 import time
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -22,6 +23,7 @@ from homi.reports import Pruned, PrunedRow
 from homi.requests import Prune
 from homi.store.disk import RealDisk
 from homi.store.prune import DAY, LEAST, USUAL, plan
+from homi.store.unnamed import ROW, awaited, unnamed
 
 COLUMNS = ("NAME", "FILES", "MESSAGES", "BYTES", "UPTO", "NOTE")
 _AGE = re.compile(r"([0-9]{1,6})([dw])", re.ASCII)
@@ -61,7 +63,8 @@ def prune(
       $ homi prune --dry-run
       $ homi prune gds-agent --older-than 180d
 
-    What is pending stays.
+    What is pending stays.  Without NAME old blobs that no kept message names go
+    as well.
     """
     root = paths.state_root(home)
     older_s = USUAL if older is None else older
@@ -79,13 +82,32 @@ def _planned(root: Path, name: str | None, older_s: int) -> list[PrunedRow]:
     """What would go, from the files."""
     mail = Mail(root)
     names = mail.mailboxes() if name is None else [mail.place(name)]
-    before = rfc3339(max(0.0, time.time() - older_s))
+    before = max(0.0, time.time() - older_s)
     try:
-        plans = plan(RealDisk(), str(root), names, before)
+        plans = plan(RealDisk(), str(root), names, rfc3339(before))
+        blobs = [] if name is not None else _blobs(mail, before)
     except OSError as error:
         raise StorageFailed(f"cannot read {error.filename}: {error.strerror}") from None
     rows = [one.row(len(one.old)) for one in plans]
-    return [row for row in rows if row.files or row.note]
+    shown = [row for row in rows if row.files or row.note]
+    return [*shown, *blobs]
+
+
+def _blobs(mail: Mail, before: float) -> list[PrunedRow]:
+    """A row for each blob that would go, from the files."""
+    claims = mail.book().claims
+    if coming := sorted(name for name, claim in claims.items() if _comes(claim)):
+        return [PrunedRow(name=ROW, note=awaited(coming))]
+    return [
+        PrunedRow(name=f"{ROW}{one.name}", files=1, bytes=one.size)
+        for one in unnamed(RealDisk(), str(mail.root), before)
+    ]
+
+
+def _comes(claim: dict[str, Any]) -> bool:
+    """Whether not all is in place that came with it from another device."""
+    came = claim.get("came")
+    return isinstance(came, dict) and bool(came.get("manifest"))
 
 
 def _tell(rows: list[PrunedRow], *, as_json: bool) -> int:

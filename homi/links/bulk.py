@@ -85,7 +85,7 @@ class Bulk:
     def move(self, device: Device, sha256: str, do: str, done: Done) -> None:
         """Have the blob on device (put) or here (get); done once.  66, 69, 75."""
         exchange = self._up(device)
-        size = self._blobs.size(digest(sha256))
+        size = self._blobs.renew(digest(sha256))
         if do == "get" and size is not None:
             done(Moved(device, sha256, size, known=True))
             return
@@ -122,7 +122,7 @@ class Bulk:
         exchange = self._up(asker.device)
         if exchange.dialled != bool(asked.token):
             raise Usage("the end that was dialled grants, the other opens the channel")
-        size = self._blobs.size(asked.sha256)
+        size = self._blobs.renew(asked.sha256)
         comes = (asked.way == "up") != exchange.dialled  # to this device
         if comes and size is not None:
             reply(Asked(size=size, known=True))

@@ -124,6 +124,11 @@ class Store(Protocol):
         closed first if the store comes to rest soon."""
         ...
 
+    def clear(self, before: float, done: Pruned) -> None:
+        """Remove the blobs that are older than before and no mail names that is kept,
+        or comes meanwhile; beside the mail, then done."""
+        ...
+
     def closed(self) -> str:
         """Why accept is closed after a failed sync or write; empty while it is open."""
         ...

@@ -47,6 +47,21 @@ class Blobs:
         self._disk.close(fd)
         return size
 
+    def renew(self, name: str) -> int | None:
+        """As size(); what is told to be here begins to age anew, so that nobody
+        removes it before the mail that names it comes."""
+        try:
+            fd, size = self.open(name)
+        except NoInput:
+            return None
+        try:
+            os.utime(fd)
+        except OSError:
+            return None  # of who cannot be told so it is sent again
+        finally:
+            self._disk.close(fd)
+        return size
+
     def open(self, name: str) -> tuple[int, int]:
         """A descriptor to read it by, and its length; 66 where there is none, or what
         is there is no file of its own."""
@@ -121,6 +136,7 @@ class Part:
         self.at = 0  # bytes that are here
         self._fd = self._locked()
         try:
+            os.utime(self._fd)  # or it may be removed as old before a byte comes
             while data := disk.pread(self._fd, PIECE, self.at):
                 self._add(data)
         except OSError:

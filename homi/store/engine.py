@@ -78,6 +78,11 @@ class Engine:
             and self._rest is None
         )
 
+    @property
+    def coming(self) -> list[Mail]:
+        """What was taken and is not answered yet."""
+        return [*self._flight.mails, *self._mails]
+
     def alone(
         self,
         work: Callable[[], Any],

@@ -75,6 +75,10 @@ class MemoryStore:
         """Nothing is closed here, so nothing goes."""
         asyncio.get_running_loop().call_soon(done, [], None)
 
+    def clear(self, before: float, done: Pruned) -> None:
+        """There are no blobs here."""
+        asyncio.get_running_loop().call_soon(done, [], None)
+
     def closed(self) -> str:
         """What a test, or aclose, wrote into closed_text."""
         return self.closed_text

@@ -5,6 +5,7 @@ the promises.
 """
 
 import asyncio
+import errno
 import os
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -159,6 +160,8 @@ class DiskStore:
             box = self._boxes.get(mail.place) or self.mailbox(mail.place)
             box.coming += 1
             box.coming_bytes += len(mail.tail)
+        if mail.head.blobs:
+            self._upkeep.clearing.named(mail.head.blobs)
         self._engine.mail(mail)
 
     def record(
@@ -179,6 +182,15 @@ class DiskStore:
     def prune(self, names: list[Name], before: str, done: Pruned) -> None:
         """Remove old segments; see the contract."""
         self._upkeep.prune(names, before, done)
+
+    def clear(self, before: float, done: Pruned) -> None:
+        """Remove blobs that nobody names; see the contract."""
+        if closed := self.closed():
+            # What failed may be stored after all, and names what nobody knows of.
+            error = OSError(errno.EIO, f"accept is closed: {closed}")
+            self._loop.call_soon(done, [], error)
+        else:
+            self._upkeep.clearing.ask(before, done)
 
     def closed(self) -> str:
         """Why accept is closed; empty while it is open."""

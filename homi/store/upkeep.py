@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeVar
 from homi.address import Name
 from homi.store.base import Pruned
 from homi.store.batch import Place
+from homi.store.clearing import Clearing
 from homi.store.committer import Committer
 from homi.store.disk import Disk
 from homi.store.engine import Engine
@@ -77,6 +78,7 @@ class Upkeep:
         self._given_up: set[str] = set()  # mailboxes whose segment cannot be closed
         self._removals = Removals(root, disk, committer, mailbox, self._worker, loop)
         self._removals.look, self._removals.gone = self.look, self._gone
+        self.clearing = Clearing(root, disk, self._worker, loop, lambda: engine.coming)
         engine.rested = engine.synced = self.look
         self._first = loop.call_later(FIRST, self.look)
 

@@ -1,6 +1,7 @@
 """Old archived mail is removed under a daemon; all else goes on."""
 
 import json
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -98,7 +99,30 @@ def _whole(place: Place) -> None:
     assert place.ok("trace", stays)
 
 
+def _blobs(place: Place, *argv: str) -> list[tuple[str, int, int]]:
+    """What a prune tells of blobs."""
+    rows = [json.loads(line) for line in place.ok(*argv, "--json").splitlines()]
+    told = [(row["name"], row["files"], row["bytes"]) for row in rows]
+    return [one for one in told if one[0].startswith("blobs/")]
+
+
 def _seqs(place: Place, *argv: str) -> list[int]:
     """The sequences that a listing of ada has, in order."""
     lines = place.ok(*argv, "--json", "ada").splitlines()
     return [json.loads(line)["seq"] for line in lines]
+
+
+def test_blobs_that_no_mail_names_go_and_a_dry_run_names_them(aged: Place) -> None:
+    """With mail of all names, never with that of one."""
+    folder = aged.state / "blobs"
+    folder.mkdir(mode=0o700)
+    old, young = "ab" * 32, "cd" * 32
+    for name in (old, young):
+        (folder / name).write_bytes(b"data")
+    os.utime(folder / old, (1e9, 1e9))
+    assert _blobs(aged, "prune", "--dry-run") == [(f"blobs/{old}", 1, 4)]
+    aged.start()
+    aged.ok("prune", "ada")
+    assert sorted(os.listdir(folder)) == [old, young]
+    assert _blobs(aged, "prune") == [("blobs/", 1, 4)]
+    assert os.listdir(folder) == [young]

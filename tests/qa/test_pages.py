@@ -108,10 +108,11 @@ OF_VERB = {
     **dict.fromkeys(
         (
             *("queue", "limits", "continue", "quarantine"),
-            *("export", "import", "prune"),
+            *("export", "import"),
         ),
         "homi-queue.1",
     ),
+    "prune": "homi-prune.1",
 }
 
 
@@ -522,7 +523,7 @@ def test_each_field_of_an_order_and_of_a_shape_is_described() -> None:
     rows = {*Entry.__struct_encode_fields__, *admitted.ReadmittedRow.__struct_fields__}
     of_entry = section(page("homi-queue.1"), "The quarantine")
     assert marked(of_entry, "Va") == rows | {"data", "base64"}
-    of_prune = section(page("homi-queue.1"), "Prune")
+    of_prune = section(page("homi-prune.1"), "Output")
     assert marked(of_prune, "Va") == set(reports.PrunedRow.__struct_fields__)
     of_line = section(page("homi-queue.1"), "Export")
     assert items(of_line, "Va") == set(Exported.__struct_encode_fields__)
