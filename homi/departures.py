@@ -76,14 +76,19 @@ class Departures:
         """Hand over nothing from now on; the move as it is kept, in a generation above
         all that are known of the name.  75 for one that moves elsewhere already."""
         claim = self._claim(name)
-        if (moving := claim.moving) is not None:
-            if (moving.device, moving.to) != (wanted.device, wanted.to):
-                raise _moves(claim, moving)
-            return moving
+        if claim.moving is not None:
+            return self.same(name, wanted.device, wanted.to)
         above = last_generation(self._state(), name) + 1
         generation = max(above, wanted.generation)
         moving = replace(wanted, generation=generation, at=rfc3339(now))
         self._keep(replace(claim, moving=moving))
+        return moving
+
+    def same(self, name: Name, device: Device, to: Name, fork: bool = False) -> Moving:
+        """The move under way, if it goes there; 75 for one that goes elsewhere."""
+        claim, moving = self._moving(name)
+        if fork or (moving.device, moving.to) != (device, to):
+            raise _moves(claim, moving)
         return moving
 
     def arrived(self, name: Name) -> None:
@@ -112,10 +117,11 @@ class Departures:
         self._keep(stays, fences=fences, forced=told)
         return stays
 
-    def told(self, name: Name) -> None:
-        """The other device knows of a move that was ended without it."""
+    def told(self, name: Name, one: Forced) -> None:
+        """The other device knows of that move, which was ended without it."""
         forced = dict(self._state().forced)
-        if forced.pop(name, None) is not None:
+        if forced.get(name) == one:
+            del forced[name]
             self._become(replace(self._state(), forced=forced), name)
 
     def leave(self, name: Name) -> Alias:
@@ -225,15 +231,45 @@ class Departures:
     ) -> bool:
         """Let a claim here yield to a higher generation there: what came goes on to
         it.  Whether there was one to yield."""
-        claim = self._state().claims.get(name)
+        state = self._state()
+        claim = state.claims.get(name)
         if claim is None or not _same(claim, Came(device=device, name=to)):
             return False
         if claim.generation >= generation:
             return False
+        on, forced = claim.moving, dict(state.forced)
+        if on is not None and (on.device, on.to) == (device, to):
+            return False
+        if on is not None:  # it may be claimed there by now: that one yields to us
+            higher = max(generation, on.generation + 1)
+            forced[name] = Forced(on.device, on.to, higher)
         moving = Moving(
             device=device, to=to, generation=generation, at=rfc3339(now), there=True
         )
-        self._keep(replace(claim, moving=moving))
+        self._keep(replace(claim, moving=moving), forced=forced)
+        return True
+
+    def pass_on(self, name: Name, to: Name, device: Device, generation: int) -> bool:
+        """Let one that came from there, and went on from here, lead back to there; the
+        device it went to is to be told.  Whether there was one."""
+        state = self._state()
+        alias, came = state.aliases.get(name), state.arrivals.get(name)
+        if alias is None or not alias.moved or came is None:
+            return False
+        if (came.device, came.name) != (device, to) or came.generation >= generation:
+            return False
+        on = parse_address(alias.to)
+        if on.device is None or on.device == device:
+            return False
+        higher = max(generation, alias.moved + 1)
+        back = replace(alias, to=f"{to}@{device}", moved=higher)
+        after = replace(
+            state,
+            aliases={**state.aliases, name: back},
+            forced={**state.forced, name: Forced(Device(on.device), on.name, higher)},
+            fences={**state.fences, name: higher},
+        )
+        self._become(after, name)
         return True
 
     def _check_ahead(self, name: Name, generation: int) -> None:

@@ -1,15 +1,15 @@
 """Moves of names, joined to the parts of a daemon that they concern.
 
-Owns the tasks that they run in, one a name, and who hears of what; the steps are
-homi.moving's.  homi-move(1).
+Owns who hears of what, and that whoever asked is answered; the steps are homi.moving's.
+homi-move(1).
 """
 
 import asyncio
-import logging
 import os
 from collections.abc import Callable, Coroutine
-from functools import partial
 from typing import Any, TypeVar
+
+from msgspec import Struct
 
 from homi.address import Device, Name, parse_address, parse_claimable, parse_name
 from homi.assembly.history import Bringing, History
@@ -19,7 +19,7 @@ from homi.clock import Clock
 from homi.doors.answers import Answer
 from homi.doors.office import Office, Shown
 from homi.envelope import Reason, Rung
-from homi.errors import HomiError, NotReached, Usage
+from homi.errors import Bug, HomiError, NotReached, Unavailable, Usage
 from homi.links.answering import Asker, Grant, Reply
 from homi.links.exchange import Exchange
 from homi.links.greeting import Peer
@@ -30,16 +30,15 @@ from homi.moving.origin import Origin
 from homi.moving.packing import Packing
 from homi.moving.parcel import Parcels, configs
 from homi.moving.planning import Order, Parts
+from homi.moving.running import Running, Where, result
 from homi.moving.said import VERB, Asked, Said
 from homi.moving.target import Here, Target, decode
 from homi.requests import Move
-from homi.store.blobs import Blobs
+from homi.store.blobs import Blobs, failed
 from homi.store.disk import RealDisk
 from homi.store.fault import from_environment
 from homi.store.lines import Finding
 from homi.store.mailbox import Item
-
-log = logging.getLogger("homi.moving")
 
 PATIENCE = 4.0  # s until who asked a name to come asks again
 COMING = 900  # times it asks
@@ -78,14 +77,13 @@ class Moving:
         self._office = office
         self._talk = talk
         self._names = office.names
-        self._tasks: dict[Name, asyncio.Task[MoveDone]] = {}
-        self._others: set[asyncio.Task[None]] = set()
+        self._running = Running()
         self._parley = Parley(office, talk)
         at = from_environment(os.environ) or _nowhere
         parcels = Parcels(Blobs(office.root, RealDisk()))
         self._origin = self._leaving(parcels, clock, at)
         self._target = self._coming(parcels, clock, at)
-        self._target.leaves = lambda name: self._later(self._on(name))
+        self._target.leaves = self._gone
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Go on from what names.json says."""
@@ -97,14 +95,14 @@ class Moving:
     def stop(self) -> None:
         """Begin nothing more; what was begun stands in names.json."""
         self._target.stop()
-        for task in (*self._tasks.values(), *self._others):
-            task.cancel()
+        self._running.stop()
 
     def sweep(self) -> None:
         """Go on with every move that can go on."""
         self._target.sweep()
         for claim in self._names.departures.under_way():
-            self._later(self._on(claim.name))
+            self._running.later(self._on(claim.name))
+        self._tell(None)
 
     # ---- what people want ----
 
@@ -141,9 +139,9 @@ class Moving:
         """A move, or the end of one that is under way already."""
         if order.dry_run:
             return await self._origin.go(order)
-        task = self._run(order.name, self._origin.go(order))
+        task = self._run(order)
         await asyncio.wait([task])
-        return _result(order.name, task)
+        return result(order.name, task)
 
     async def _come(self, request: Move, name: Name, device: Device | None) -> MoveDone:
         """Have a name of another device moved here."""
@@ -166,16 +164,14 @@ class Moving:
 
     async def _abort(self, name: Name, *, force: bool) -> MoveDone:
         """End a move; what runs of it ends first."""
-        task = self._tasks.get(name)
-        if task is not None:
-            task.cancel()
-            await asyncio.wait([task])
+        await self._running.halt(name)
         try:
             return await self._origin.abort(name, force=force)
         finally:
+            self._tell(None)
             claim = self._names.get(name)
             if claim is not None and claim.moving is not None:
-                self._later(self._on(name))  # it did not end: it goes on
+                self._running.later(self._on(name))  # it did not end: it goes on
 
     # ---- what other devices want ----
 
@@ -183,16 +179,10 @@ class Moving:
         """A question of another device; answered when that is known."""
         asked = decode(line)
 
-        async def answer() -> None:
-            try:
-                if asked.do == "come":
-                    reply(await self._send(asker.device, asked))
-                else:
-                    reply(await self._target.answer(asker.device, asked))
-            except HomiError as error:
-                reply(error)
-
-        self._later(answer())
+        if asked.do == "come":
+            self._told(self._send(asker.device, asked), reply)
+        else:
+            self._told(self._target.answer(asker.device, asked), reply)
 
     async def _send(self, device: Device, asked: Asked) -> Said:
         """A name that is to go to who asks: what came of it, or not yet."""
@@ -209,66 +199,74 @@ class Moving:
         )
         if order.dry_run:
             return Said(done=await self._origin.go(order))
-        task = self._tasks.get(order.name) or self._run(
-            order.name, self._origin.go(order)
-        )
+        task = self._run(order)
         done, _ = await asyncio.wait([task], timeout=PATIENCE)
-        return Said(done=_result(order.name, task)) if done else Said()
+        return Said(done=result(order.name, task)) if done else Said()
 
     def _met(self, _exchange: Exchange, peer: Peer) -> None:
         """A device is there again: what waited for its word goes on."""
         for claim in self._names.departures.under_way():
             if claim.moving is not None and claim.moving.device == peer.device:
-                self._later(self._on(claim.name))
-        for name, one in self._names.departures.forced().items():
-            if one.device == peer.device:
-                tell = self._origin.tell
-                self._later(tell(Name(name), one.device, one.to, one.generation))
+                self._running.later(self._on(claim.name))
+        self._tell(peer.device)
+
+    def _gone(self, name: Name) -> None:
+        """A name here yields to one elsewhere: what came goes there, and who has it by
+        now hears of it."""
+
+        async def follow() -> None:
+            await self._running.halt(name)
+            await self._on(name)
+
+        if (claim := self._names.get(name)) is not None and claim.moving is not None:
+            self._running.later(follow())
+        self._tell(None)
 
     # ---- inside ----
 
-    def _run(
-        self, name: Name, work: Coroutine[Any, Any, MoveDone]
-    ) -> "asyncio.Task[MoveDone]":
-        """The one task that moves a name."""
-        if (task := self._tasks.get(name)) is not None:
-            work.close()
-            return task
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks[name] = task
+    def _tell(self, device: Device | None) -> None:
+        """Tell that device, or every one, of the moves that were ended without it."""
+        for name, one in self._names.departures.forced().items():
+            if device in (None, one.device):
+                told = self._origin.tell(Name(name), one)
+                self._running.later(told)
 
-        def over(task: "asyncio.Task[MoveDone]") -> None:
-            self._tasks.pop(name, None)
-            error = None if task.cancelled() else task.exception()
-            if error is not None:
-                log.info("%s: the move is not at its end: %s", name, error)
-
-        task.add_done_callback(over)
-        return task
+    def _run(self, order: Order) -> "asyncio.Task[MoveDone]":
+        """The task of an order, or of the same one that is under way."""
+        where = Where(order.device, order.to, order.fork)
+        return self._running.run(order.name, where, self._origin.go(order))
 
     async def _on(self, name: Name) -> None:
-        """Go on with a move."""
-        if name not in self._tasks:
-            await asyncio.wait([self._run(name, self._origin.resume(name))])
+        """Go on with a move, unless that is done already."""
+        claim = self._names.get(name)
+        if claim is None or claim.moving is None or self._running.moves(name):
+            return
+        where = Where(claim.moving.device, claim.moving.to)
+        work = self._origin.resume(name)
+        await asyncio.wait([self._running.run(name, where, work)])
 
     def _told(
-        self, work: Coroutine[Any, Any, MoveDone], done: Callable[[Answer], None]
+        self,
+        work: Coroutine[Any, Any, Struct],
+        done: Callable[[Struct | HomiError], None],
     ) -> None:
-        """Do work, and tell what came of it."""
+        """Do work, and tell what came of it, whatever that is."""
 
         async def told() -> None:
+            answer: Struct | HomiError = Bug("it failed: the log has it")
             try:
-                done(await work)
+                answer = await work
             except HomiError as error:
-                done(error)
+                answer = error
+            except OSError as error:
+                answer = failed(error)
+            except asyncio.CancelledError:
+                answer = Unavailable("the daemon is stopping: ask again, it goes on")
+                raise
+            finally:
+                done(answer)
 
-        self._later(told())
-
-    def _later(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do work in a task of its own."""
-        task = asyncio.get_running_loop().create_task(work)
-        self._others.add(task)
-        task.add_done_callback(partial(_over, self._others))
+        self._running.later(told())
 
     def _leaving(
         self, parcels: Parcels, clock: Clock, at: Callable[[str], None]
@@ -313,23 +311,6 @@ class Moving:
                 at=at,
             )
         )
-
-
-def _result(name: Name, task: "asyncio.Task[MoveDone]") -> MoveDone:
-    """What it came to; 75 where a person ended it."""
-    if task.cancelled():
-        raise NotReached(f"the move of {name} was ended", reason="moving")
-    return task.result()
-
-
-def _over(tasks: "set[asyncio.Task[None]]", task: "asyncio.Task[None]") -> None:
-    """One ended: a HomiError was for nobody, anything else is a bug that is told."""
-    tasks.discard(task)
-    error = None if task.cancelled() else task.exception()
-    if isinstance(error, HomiError):
-        log.info("a step of a move waits: %s", error.text)
-    elif error is not None:
-        log.error("a step of a move failed", exc_info=error)
 
 
 def _nowhere(_point: str) -> None:

@@ -61,8 +61,11 @@ class Parley:
         told: asyncio.Future[Moved | HomiError]
         told = asyncio.get_running_loop().create_future()
         bulk.move(device, sha256, "put", partial(settle, told))
-        async with asyncio.timeout(COPY):
-            found = await told
+        try:
+            async with asyncio.timeout(COPY):
+                found = await told
+        except TimeoutError as error:
+            raise NotReached(f"{device} takes too long", reason="link-down") from error
         if isinstance(found, HomiError):
             raise found
 

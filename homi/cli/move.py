@@ -89,6 +89,8 @@ def _show(plan: MovePlan) -> None:
 def _told(done: MoveDone) -> str:
     """What came of it."""
     there = f"{done.to}@{done.device}"
+    if done.done == "moving":
+        return f"{done.name} is on its way to {there}"
     if done.done == "aborted":
         return f"{done.name} stays here"
     if done.done == "forked":

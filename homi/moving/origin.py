@@ -6,12 +6,13 @@ asked: what the other one says counts.  homi-move(1).
 
 import logging
 
-from homi.address import Address, Device, Name
-from homi.claims import Alias, Claim, Moving
+from homi.address import Address, Name
+from homi.claims import Alias, Claim, Forced, Moving
 from homi.errors import HomiError, NotReached, Usage
 from homi.moved import MoveDone, MovePlan
 from homi.moving.planning import Order, Parts, Planning
 from homi.moving.said import Asked, Do, Manifest, Said
+from homi.store.blobs import failed
 
 log = logging.getLogger("homi.moving")
 
@@ -31,16 +32,21 @@ class Origin:
         """The whole move.  75 where it is not at its end: then it goes on by itself,
         or stays as it is, as the words say."""
         alias = self._moves.moved(order.name)
-        if alias is not None and alias.to == f"{order.to}@{order.device}":
+        here = self._parts.names.get(order.name) is not None  # claimed anew
+        there = f"{order.to}@{order.device}"
+        if alias is not None and alias.to == there and not here:
             return await self._gone(alias, order)
         claim = self._planning.movable(order)
         if claim.moving is not None:
-            same = Moving(device=order.device, to=order.to, generation=0)
-            self._moves.begin(claim.name, same, self._parts.clock.wall())
+            moving = self._moves.same(claim.name, order.device, order.to, order.fork)
+            if order.dry_run:
+                return _under_way(claim, moving)
             return await self.resume(claim.name)
         plan, said = await self._planning.plan(claim, order)
         if order.dry_run:
             return _done(plan, "planned")
+        # It took a moment: a session may have the name by now.
+        claim = self._planning.movable(order)
         if order.fork:
             return await self._fork(claim, order, plan)
         wanted = Moving(
@@ -86,11 +92,11 @@ class Origin:
         moving = Moving(device=order.device, to=order.to, generation=alias.moved)
         return await self._compare(order.name, moving, None, 0, 0)
 
-    async def tell(self, name: Name, device: Device, to: Name, generation: int) -> None:
+    async def tell(self, name: Name, one: Forced) -> None:
         """Tell a device of a move that was ended without it."""
-        asked = Asked(do="yield", name=name, to=to, generation=generation)
-        await self._parts.far.ask(device, asked)
-        self._moves.told(name)
+        asked = Asked(do="yield", name=name, to=one.to, generation=one.generation)
+        await self._parts.far.ask(one.device, asked)
+        self._moves.told(name, one)
 
     # ---- the steps ----
 
@@ -104,6 +110,8 @@ class Origin:
                 count, sha256 = await self._claim_there(claim, moving)
             except HomiError as error:
                 await self._back(name, moving, error)
+            except OSError as error:
+                await self._back(name, moving, failed(error))
             self._moves.arrived(name)
         parts.at("move-there")
         to = Address(moving.to, moving.device)
@@ -259,6 +267,17 @@ class Origin:
         if claim.moving is None:
             raise Usage(f"{claim.name} is not on its way to another device")
         return claim, claim.moving
+
+
+def _under_way(claim: Claim, moving: Moving) -> MoveDone:
+    """One that is not at its end, as an answer."""
+    return MoveDone(
+        name=claim.name,
+        device=moving.device,
+        to=moving.to,
+        done="moving",
+        generation=moving.generation,
+    )
 
 
 def _done(plan: MovePlan, done: str) -> MoveDone:

@@ -82,7 +82,7 @@ class Target:
         self._moves = here.names.departures
         self._settled: dict[Name, Settled] = {}
         self._tasks: dict[Name, asyncio.Task[None]] = {}
-        # Told to have a claim that yields go on its way.
+        # Told of a name that yields, or that went on from here and is to yield there.
         self.leaves: Callable[[Name], None] = lambda _name: None
 
     def sweep(self) -> None:
@@ -209,7 +209,8 @@ class Target:
     def _yield(self, name: Name, device: Device, asked: Asked) -> Said:
         """It is there again, in a higher generation: what is here follows it."""
         now, of = self._here.clock.wall(), Name(asked.name)
-        if self._moves.give_back(name, of, device, asked.generation, now):
+        gone = self._moves.give_back(name, of, device, asked.generation, now)
+        if gone or self._moves.pass_on(name, of, device, asked.generation):
             self.leaves(name)
         else:
             self._moves.fence(name, asked.generation)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from homi.address import Device, Name
-from homi.claims import Came, Moving
+from homi.claims import Came, Forced, Moving
 from homi.errors import CannotCreate, NoSuchName, NotAllowed, NotReached
 from homi.names import Names
 from tests.unit.names.test_names import NOW, names_at
@@ -71,6 +71,10 @@ def test_a_move_to_elsewhere_waits_for_the_end_of_the_first(tmp_path: Path) -> N
     assert leaving(names) == first
     with pytest.raises(NotReached, match="on its way to ada@mini"):
         leaving(names, HUB)
+    same = names.departures.same
+    assert same(ADA, MINI, ADA) == first
+    with pytest.raises(NotReached, match="on its way to ada@mini"):
+        same(ADA, MINI, ADA, fork=True)
 
 
 def test_what_is_ended_stays_above_what_the_other_might_claim(tmp_path: Path) -> None:
@@ -87,7 +91,9 @@ def test_what_is_ended_stays_above_what_the_other_might_claim(tmp_path: Path) ->
     assert names.departures.cancel(ADA, forced=True).generation == 5
     names = names_at(tmp_path)
     assert names.departures.forced()["ada"].generation == 5
-    names.departures.told(ADA)
+    names.departures.told(ADA, Forced(MINI, ADA, 4))  # of one before it
+    one = names_at(tmp_path).departures.forced()["ada"]
+    names.departures.told(ADA, one)
     assert names_at(tmp_path).departures.forced() == {}
 
 
@@ -144,6 +150,39 @@ def test_a_lower_claim_gives_way_and_sends_on_what_came(tmp_path: Path) -> None:
     moving = names.require("ada").moving
     assert moving is not None
     assert (moving.there, moving.generation, moving.device) == (True, 4, MINI)
+
+
+def test_one_that_went_on_is_told_to_yield_and_leads_back(tmp_path: Path) -> None:
+    """Whoever ended it by force knows only of the first place it went to."""
+    names = names_at(tmp_path)
+    arrive(names, 2)
+    leaving(names, HUB)
+    names.departures.arrived(ADA)
+    names.departures.leave(ADA)
+    on = names.departures.pass_on
+    assert not on(ADA, ADA, HUB, 9)
+    assert not on(ADA, ADA, MINI, 2)
+    assert on(ADA, ADA, MINI, 3)
+    names = names_at(tmp_path)
+    assert names.departures.forced() == {"ada": Forced(HUB, ADA, 4)}
+    alias = names.aliases.get("ada")
+    assert alias is not None
+    assert (alias.to, alias.moved) == ("ada@mini", 4)
+    assert not names.departures.pass_on(ADA, ADA, MINI, 3)
+
+
+def test_one_that_is_going_on_yields_and_is_told_to_yield_there(tmp_path: Path) -> None:
+    """It may be claimed there by now, and the answer be lost."""
+    names = names_at(tmp_path)
+    arrive(names, 2)
+    leaving(names, HUB)
+    assert names.departures.give_back(ADA, ADA, MINI, 3, NOW)
+    names = names_at(tmp_path)
+    moving = names.require("ada").moving
+    assert moving is not None
+    assert (moving.device, moving.there) == (MINI, True)
+    assert names.departures.forced() == {"ada": Forced(HUB, ADA, 4)}
+    assert not names.departures.give_back(ADA, ADA, MINI, 3, NOW)
 
 
 def test_mail_follows_a_name_from_where_it_came_only(tmp_path: Path) -> None:
