@@ -71,7 +71,10 @@ class Dial:
                 if isinstance(lost, Late) or not (looks or isinstance(lost, NotDone)):
                     raise
                 self.close()
-                self._open(self._socket.gettimeout())
+                try:
+                    self._open(self._socket.gettimeout())
+                except Absent:
+                    raise absent(self._path) if looks else lost from None
         return self._exchange(line)
 
     def put(self, lines: bytes) -> None:
@@ -123,6 +126,7 @@ class Dial:
 
     def _open(self, timeout: float | None) -> None:
         """Connect and say hello, to the next homi where one restarts."""
+        lost: Lost | None = None
         for left in range(TRIES, 0, -1):
             self._rest, self._undone = b"", False
             self._socket = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
@@ -131,10 +135,14 @@ class Dial:
                 self._connect(self._path)
                 self.welcome = self._hello()
                 return
+            except Absent:
+                self.close()
+                raise lost or absent(self._path) from None  # it died as it greeted
             except HomiError as error:
                 self.close()
                 if left == 1 or isinstance(error, Late) or not isinstance(error, Lost):
                     raise
+                lost = error
 
     def _exchange(self, line: bytes) -> Json:
         """One line out, one answer back."""

@@ -143,7 +143,7 @@ class Connection:
         """Say that nothing was done for line, if it can be told which that is."""
         with contextlib.suppress(msgspec.DecodeError, RecursionError):
             text = "the daemon restarts"
-            self._answer(_GLANCE(line).i, Unavailable(text, reason=RESTART))
+            self._answer(_GLANCE(line).i, NotReached(text, reason=RESTART))
 
     def _unusable(self, line: bytes, error: Exception) -> None:
         """Name what is wrong with a line nobody could decode."""

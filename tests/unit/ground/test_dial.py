@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from homi.dial import PROTOCOL, Dial, Lost
+from homi.dial import PROTOCOL, Absent, Dial, Lost, NotDone
+from homi.errors import Unavailable
 
 HELLO = b'{"i":0,"ok":{"v":%d}}\n' % PROTOCOL
 DONE = b'{"i":1,"ok":{"text":"done"}}\n'
-LEFT = b'{"i":1,"error":{"code":"unavailable","text":"-","reason":"restart"}}\n'
+LEFT = b'{"i":1,"error":{"code":"not-reached","text":"-","reason":"restart"}}\n'
 ASK = b'{"verb":"x","i":1}\n'
 UNREAD = b"unread"  # the connection is closed over what the caller wrote
 
@@ -88,3 +89,18 @@ def test_a_daemon_that_never_does_it_is_not_asked_for_ever(path: Path) -> None:
         dial.ask(ASK)
     daemon.end()
     assert daemon.asked.count("x") == 3
+
+
+@pytest.mark.parametrize(
+    ("looks", "cut", "told"), [(True, b"", Absent), (False, LEFT, NotDone)]
+)
+def test_where_no_daemon_follows_only_a_look_is_told_that_none_is_there(
+    path: Path, cut: bytes, told: type[Unavailable], *, looks: bool
+) -> None:
+    """A look can go to the files; who asked for a change waits for the daemon."""
+    daemon = Daemon(path, [HELLO, cut])
+    with Dial(str(path), 5) as dial:
+        path.unlink()
+        with pytest.raises(told):
+            dial.ask(ASK, looks=looks)
+    daemon.end()

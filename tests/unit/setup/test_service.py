@@ -14,7 +14,7 @@ from homi.setup.editor import State
 from homi.setup.installation import Row
 from homi.setup.service import Service
 
-ODD = ["/usr/bin/env", "--home", '/tmp/a b%i"$HOME\\\nExecStart=\x1b[2J']
+ODD = ["/usr/bin/env", "--home", '/tmp/a b%i"$HOME\\']
 
 
 class Twin:
@@ -110,7 +110,7 @@ def test_the_unit_is_one_that_systemd_understands(tmp_path: Path) -> None:
     """Also with a home that has everything in its name."""
     if shutil.which("systemd-analyze") is None:
         pytest.skip("systemd-analyze is not installed")
-    good = unit.unit(ODD, "/bin:/a b")
+    good = unit.unit([*ODD, "\nExecStart=\x1b[2J"], "/bin:/a b")
     assert verified(tmp_path, good) == ""
     assert good.count("\nExecStart=") == 1
     bad = good.replace("Type=notify", "Type=nonsense")
