@@ -53,7 +53,11 @@ class Adopting:
         fresh = self._claim(name)
 
         def told(now: Session | None) -> None:
-            done = self._confirmed(name, session, now, fresh=fresh)
+            done: Answer
+            try:
+                done = self._confirmed(name, session, now, fresh=fresh)
+            except HomiError as error:
+                done = error
             if not self._gone:
                 reply(request.i, done)
 
@@ -77,11 +81,15 @@ class Adopting:
             return titles.retitle(titles.find(folders, session), session, name)
 
         def told(was: str | HomiError) -> None:
-            if isinstance(was, str):
-                fresh = self._claim(name)
-                done: Answer = Adopted(name, 0, session, was, fresh)
-            else:
-                done = was
+            done: Answer
+            try:
+                done = (
+                    Adopted(name, 0, session, was, self._claim(name))
+                    if isinstance(was, str)
+                    else was
+                )
+            except HomiError as error:
+                done = error
             if not self._gone:
                 reply(request.i, done)
 
@@ -90,16 +98,18 @@ class Adopting:
 
     def _confirmed(
         self, name: Name, before: Session, now: Session | None, *, fresh: bool
-    ) -> Adopted | NotReached:
+    ) -> Adopted | HomiError:
         """What became of it; a name that was claimed for nothing is none again."""
         office = self._office
         front = office.names.front_of(now.address) if now and now.address else None
+        owner = office.owners.owner(name)
         if now is not None and name in (now.address, front):
-            owner = office.owners.owner(name)
-            if owner is None or (owner.pid, owner.start) != (now.pid, now.start):
+            if owner is None:
                 office.names.bind(name, now.ref)
+            elif (owner.pid, owner.start) != (now.pid, now.start):
+                return CannotCreate(f"session {owner.pid} took {name} meanwhile")
             return Adopted(name, now.pid, now.session_id, before.name, fresh)
-        if fresh and not office.store.mailbox(name).pending:
+        if fresh and owner is None and not office.store.mailbox(name).pending:
             office.names.release(name)
         if now is None:
             return NotReached(f"session {before.pid} ended before it took {name}")

@@ -15,7 +15,14 @@ from homi.clock import Clock, rfc3339
 from homi.doors.answers import Doer, Reply
 from homi.doors.office import Office
 from homi.doors.rights import Rights
-from homi.errors import CannotCreate, HomiError, NotAllowed, NotReached, Unavailable
+from homi.errors import (
+    CannotCreate,
+    HomiError,
+    NotAllowed,
+    NotReached,
+    Unavailable,
+    Usage,
+)
 from homi.orders.spawn import Respawn, Spawn, Unspawn
 from homi.request import CallerClass, Request
 from homi.seats import launch
@@ -63,8 +70,10 @@ class Spawning:
         """Look whether it can be started, then claim the name and start it."""
         name = parse_claimable(request.name)
         clients.check(request.client, request.argv)
-        self._may_have(name)
+        if request.brief:
+            self._unknown(name, request)
         by = self._by()
+        self._may_have(name, by)
 
         def told(found: Spawned | HomiError) -> None:
             if not isinstance(found, Spawned):
@@ -73,7 +82,7 @@ class Spawning:
             if self._gone and found.brief:
                 return  # it would end at once
             try:
-                self._may_have(name)  # others of its own may have come in between
+                self._may_have(name, by)  # others may have come in between
                 self._claim(name)
                 if found.brief:
                     self._brief.append(name)
@@ -126,6 +135,8 @@ class Spawning:
                 f"{name} failed {rule.FAILURES_MAX} times in a row:"
                 " a person has it started again"
             )
+        if spawned is not None and spawned.run is None and not person:
+            self._room(spawned.by)
         again = partial(self._keeper.again, name, anew=person, now=request.now)
         self._start(request, reply, again)
 
@@ -177,20 +188,31 @@ class Spawning:
                 )
             names.claim(name, None, self._clock.wall())
 
-    def _may_have(self, name: Name) -> None:
-        """77 where a session would start what is another's, or too many."""
-        if self._rights.caller.caller is not CallerClass.SESSION:
-            return
-        who, names = self._who(), self._office.names
+    def _may_have(self, name: Name, by: list[str]) -> None:
+        """77 where a session would start what is another's, or an agent too many."""
         spawned = self._keeper.spawns.get(name)
-        own = spawned is not None and who in spawned.by
-        if names.get(name) is not None and not own:
+        own = spawned is not None and self._who() in spawned.by
+        session = self._rights.caller.caller is CallerClass.SESSION
+        if session and self._office.names.get(name) is not None and not own:
             raise NotAllowed(
-                f"the name {name} is not this session's", hint="spawn another"
+                f"{name} is claimed, and was not started by this session",
+                hint="spawn another",
             )
-        if (alive := lineage.alive(self._keeper.spawns, who)) >= rule.ALIVE_MAX:
+        self._room(by)
+
+    def _unknown(self, name: Name, request: Spawn) -> None:
+        """64 or 73 for what must not end with a caller."""
+        if request.on_mail:
+            raise Usage("what is brief is not started by mail")
+        if self._office.names.get(name) or self._keeper.spawns.get(name):
+            raise CannotCreate(f"{name} is claimed already", hint="take a new name")
+
+    def _room(self, by: list[str]) -> None:
+        """77 where an agent of that chain has as many running as it may."""
+        if (full := lineage.crowded(self._keeper.spawns, by)) is not None:
             raise NotAllowed(
-                f"{alive} agents that {who} started run, the limit is {rule.ALIVE_MAX}",
+                f"{rule.ALIVE_MAX} agents run that {full} started, or one it started,"
+                " and more may not",
                 hint="homi unspawn --end NAME ends one",
             )
 
@@ -209,12 +231,15 @@ class Spawning:
     def _by(self) -> list[str]:
         """Who orders it, and who had that one started; 77 where that is too deep."""
         above = lineage.above(self._keeper.spawns, self._rights.caller.pid)
-        if len(above) >= rule.DEPTH_MAX:
+        if len(above) > rule.DEPTH_MAX:
             raise NotAllowed(
-                f"this agent was started by an agent {len(above)} deep already,"
-                f" the limit is {rule.DEPTH_MAX}"
+                f"{above[0]} was started by an agent {rule.DEPTH_MAX} deep already:"
+                " it starts none"
             )
-        return [self._who(), *above]
+        who = self._who()
+        # An agent that has no record yet looks like any program.
+        itself = above and who in (above[0], CallerClass.SERVICE)
+        return above if itself else [who, *above]
 
     def _who(self) -> str:
         """The caller, as it is kept."""

@@ -5,6 +5,7 @@ of that process alone that lets mail in.  homi-spawn(1) lists them.
 """
 
 import json
+from collections.abc import Callable
 
 from homi.address import Name, show
 from homi.errors import Usage
@@ -55,3 +56,13 @@ def command(client: str, called: Name, argv: list[str]) -> list[str]:
 def one_conversation(argv: list[str]) -> bool:
     """Whether it goes on with the same conversation however often it is started."""
     return any(word.partition("=")[0] in _SAME for word in argv)
+
+
+def successor(name: Name, taken: Callable[[Name], bool]) -> Name:
+    """What one that is to take name's place is called until it has."""
+    number = 1
+    while True:
+        suffix = "-next" if number == 1 else f"-next-{number}"
+        if not taken(wanted := Name(f"{name[:56]}{suffix}")):
+            return wanted
+        number += 1

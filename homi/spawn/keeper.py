@@ -21,7 +21,7 @@ from homi.owners import Owners
 from homi.peers import process
 from homi.pidwatch import PidWatch
 from homi.sessions import Session, Sessions
-from homi.spawn import rule
+from homi.spawn import clients, rule
 from homi.spawn.beside import Beside, in_a_thread
 from homi.spawn.endings import Endings, done, is_of, session_of
 from homi.spawn.programs import Programs
@@ -115,7 +115,10 @@ class Keeper:
 
     def free(self, name: Name) -> None:
         """CannotCreate (73) where somebody has the name, or is on the way."""
-        if (run := self._runs(self.spawns.get(name))) is not None:
+        spawned = self.spawns.get(name)
+        if spawned is not None and (run := spawned.run) is not None:
+            if not run.ready:
+                raise CannotCreate(f"{name} is being started", hint="homi spawn")
             raise CannotCreate(
                 f"{name} was started already, pid {run.pid}",
                 hint=f"homi respawn {name}",
@@ -137,7 +140,7 @@ class Keeper:
             raise NoSuchName(
                 f"nobody told how {name} is started", hint=f"homi spawn {name}"
             )
-        run, owner = self._runs(spawned), self._owners.owner(name)
+        run, owner = spawned.run, self._owners.owner(name)
         if spawned.old is not None or (run is not None and not run.ready):
             raise CannotCreate(f"{name} is being started", hint="homi spawn")
         if owner is not None and (run is None or not is_of(owner, run)):
@@ -147,7 +150,8 @@ class Keeper:
             )
         old = None if run is None else replace(run, now=now)
         spawned = replace(spawned, failures=0 if anew else spawned.failures, old=old)
-        self.begin(spawned, name if run is None else self._next(name), told)
+        called = name if run is None else clients.successor(name, self._taken)
+        self.begin(spawned, called, told)
 
     def forget(self, name: Name, *, end: bool) -> Spawned:
         """Start the name no more; end: and have what runs end now.  67."""
@@ -197,28 +201,36 @@ class Keeper:
         if isinstance(result, HomiError):
             self._failed(spawned, result)
             return
-        spawned = self.spawns.note(replace(spawned, run=result))
-        body = self._programs.body(spawned, result)
-        if self._names.get(name) is not None and body is not None:
-            with tolerant():
-                self._names.embody(name, body)
-        if not self._pids.watch(result.pid, result.start):
-            self._over(spawned)
-            return
-        self._look_for(spawned)
+        self._begun(self.spawns.note(replace(spawned, run=result)), result)
 
-    def _resume(self, spawned: Spawned) -> None:
-        """Go on with what a daemon before this one started."""
-        run = spawned.run
-        if run is None:
-            return
-        if not run.seat:
-            work = partial(self._programs.find, spawned, run)
-            self._beside(work, partial(self._opened, spawned.name, run))
-        elif not self._pids.watch(run.pid, run.start):
+    def _begun(self, spawned: Spawned, run: Run) -> None:
+        """It runs: its name is bound to it, and its end is watched."""
+        if not run.ready:
+            self._embody(spawned, run)
+        if not self._pids.watch(run.pid, run.start):
             self._over(spawned)
         elif not run.ready:
             self._look_for(spawned)
+
+    def _embody(self, spawned: Spawned, run: Run) -> None:
+        """Bind the name to a program that has no record of its own."""
+        body = self._programs.body(spawned, run)
+        if self._names.get(spawned.name) is not None and body is not None:
+            with tolerant():
+                self._names.embody(spawned.name, body)
+
+    def _resume(self, spawned: Spawned) -> None:
+        """Go on with what a daemon before this one started."""
+        run, old = spawned.run, spawned.old
+        if run is None:
+            return
+        if old is not None and not self._pids.watch(old.pid, old.start):
+            spawned = self.spawns.note(replace(spawned, old=None))
+        if not run.seat:
+            work = partial(self._programs.find, spawned, run)
+            self._beside(work, partial(self._opened, spawned.name, run))
+        else:
+            self._begun(spawned, run)
 
     def _look_for(self, spawned: Spawned) -> None:
         """Its session may be there already."""
@@ -245,18 +257,20 @@ class Keeper:
 
     def _failed(self, spawned: Spawned, error: HomiError) -> None:
         """Nothing runs that was to; what ran before stays."""
-        self.spawns.note(
-            replace(
-                spawned,
-                run=spawned.old and replace(spawned.old, now=False),
-                old=None,
-                failures=spawned.failures + 1,
-                said=error.text,
-            )
+        name, failed = spawned.name, spawned.run
+        run = spawned.old and replace(spawned.old, now=False)
+        failures = spawned.failures + 1
+        spawned = replace(
+            spawned, run=run, old=None, failures=failures, said=error.text
         )
-        log.warning("%s status=failed (%s)", spawned.name, error.text)
-        self._tell(spawned.name, error)
-        self.over(spawned.name)
+        self.spawns.note(spawned)
+        log.warning("%s status=failed (%s)", name, error.text)
+        claim = self._names.get(name)
+        body = None if claim is None else claim.body
+        if run is not None and body and failed and body.id == failed.seat:
+            self._embody(spawned, run)
+        self._tell(name, error)
+        self.over(name)
 
     # ---- an end ----
 
@@ -320,20 +334,9 @@ class Keeper:
 
     # ---- what is known ----
 
-    def _runs(self, spawned: Spawned | None) -> Run | None:
-        """What runs for a name, or is on its way."""
-        return None if spawned is None else spawned.run
-
-    def _next(self, name: Name) -> Name:
-        """What the one that takes another's place is called until that is gone."""
-        number = 1
-        while True:
-            wanted = Name(f"{name[:56]}-next" + (f"-{number}" if number > 1 else ""))
-            if self._names.get(wanted) is None and not self._sessions.by_address(
-                wanted
-            ):
-                return wanted
-            number += 1
+    def _taken(self, name: Name) -> bool:
+        """Whether a claim or a session has that name."""
+        return bool(self._names.get(name) or self._sessions.by_address(name))
 
     def _tell(self, name: Name, what: Spawned | HomiError) -> None:
         """Tell everybody who waits for the start of a name."""

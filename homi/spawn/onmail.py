@@ -12,7 +12,7 @@ from homi.envelope import Reason
 from homi.errors import HomiError
 from homi.owners import Owners
 from homi.sessions import Session
-from homi.spawn import rule
+from homi.spawn import lineage, rule
 from homi.spawn.keeper import Keeper
 from homi.spawn.state import Spawned, tolerant
 
@@ -99,7 +99,11 @@ class OnMail:
     def _judge(self, spawned: Spawned) -> rule.Verdict:
         """Whether it may be started by itself now."""
         every = [at for each in self._spawns.all() for at in each.starts]
-        return rule.judge(spawned, every, self._clock.wall())
+        now = self._clock.wall()
+        verdict = rule.judge(spawned, every, now)
+        if isinstance(verdict, rule.Go) and lineage.crowded(self._spawns, spawned.by):
+            return rule.Wait(now + rule.BACKOFF_FIRST)
+        return verdict
 
     def _owner(self, name: Name, _old: Session | None, new: Session | None) -> None:
         """A name has another session, or none."""

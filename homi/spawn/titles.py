@@ -48,7 +48,10 @@ def retitle(transcript: Path, session: str, name: Name) -> str:
         # A stump of a client that was killed must not spoil our lines.
         lead = b"" if not tail or tail.endswith(b"\n") else b"\n"
         data = lead + b"".join(_lines(session, name))
-        if os.write(fd, data) < len(data):
+        if (written := os.write(fd, data)) < len(data):
+            # The client would write its next line behind the stump.
+            if os.fstat(fd).st_size == facts.st_size + written:
+                os.ftruncate(fd, facts.st_size)
             raise StorageFailed(f"{transcript} took only a part of the name")
         os.fsync(fd)
     except OSError as error:

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import shlex
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from homi.seats.server import Server
 from tests.integration.seatkit import needs_tmux
 from tests.standin import claude
-from tests.standin.place import Place, until
+from tests.standin.place import Place, homi_command, until
 
 pytestmark = needs_tmux
 
@@ -116,3 +117,28 @@ def test_a_running_session_is_adopted_and_keeps_its_process(place: Place) -> Non
     taken = place.homi("adopt", "mia", "--session", two.session_id)
     assert taken.returncode == 73
     assert str(one.pid) in taken.stderr
+
+
+def test_agents_that_start_agents_stop_at_a_depth_and_at_a_count(place: Place) -> None:
+    """One that starts itself without end comes three deep; one that starts many has
+    eight.  Neither need say who it is."""
+    homi = shlex.join(homi_command())
+    again = f'{homi} spawn "$NAME"x -- --then "$THEN" 2>>refused'
+    place.ok("spawn", "deep", "--", "--then", again)
+    assert "deepxx was started by an agent 3 deep" in told(place.work / "refused")
+    assert seats(place, "deep") == 3
+    codex = place.bin / "codex"
+    codex.write_text("#!/bin/sh\nexec sleep 60\n")
+    codex.chmod(0o755)
+    many = f"{homi} fan 10 wide --cli codex --timeout 0 2>fanned; echo done >>fanned"
+    place.ok("spawn", "mother", "--", "--then", many)
+    fanned = told(place.work / "fanned", "done")
+    assert fanned.count("8 agents run that mother started") == 2
+    assert seats(place, "wide") == 8
+
+
+def told(file: Path, word: str = "\n") -> str:
+    """What was written to that file, once the word is in it."""
+    return until(
+        lambda: file.exists() and word in (t := file.read_text()) and t, f"{word} there"
+    )

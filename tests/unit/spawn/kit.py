@@ -159,6 +159,12 @@ class Nursery:
         assert self.ada.run is not None
         return self.ada.run
 
+    @property
+    def bound(self) -> str:
+        """The seat that the name is bound to."""
+        claim = self.names.get(ADA)
+        return claim.body.id if claim is not None and claim.body is not None else ""
+
     def stands(self, run: Run, status: str = "") -> None:
         """What is told when a seat can be typed into."""
         body = Body(client="seat", id=run.seat)

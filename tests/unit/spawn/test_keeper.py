@@ -3,8 +3,11 @@
 import pytest
 from msgspec.structs import replace
 
+from homi.address import Name
 from homi.envelope import Reason
 from homi.errors import CannotCreate, NoSuchName, NotReached, Unavailable
+from homi.spawn.rule import ALIVE_MAX
+from homi.spawn.state import Run
 from tests.unit.spawn.conftest import Play
 from tests.unit.spawn.kit import ADA, Died, Memory, Nursery
 
@@ -68,6 +71,48 @@ def test_a_successor_that_fails_leaves_the_one_before_as_it_is(play: Play) -> No
         assert isinstance(nursery.said[-1], Unavailable)
         assert (nursery.run.seat, nursery.ada.old) == (old.seat, None)
         assert nursery.programs.alive() == [old.seat]
+
+    play(scene)
+
+
+def test_a_successor_that_ends_too_early_gives_the_name_back(play: Play) -> None:
+    """It had it already, as what keeps no record is bound to its seat; and the one
+    before is watched again, also by a daemon that came after."""
+
+    async def scene(nursery: Nursery) -> None:
+        nursery.order()
+        old = nursery.ready()
+        nursery.keeper.again(ADA, nursery.said.append)
+        assert nursery.bound == nursery.run.seat != old.seat
+
+    async def later(nursery: Nursery) -> None:
+        old = nursery.ada.old
+        assert old is not None
+        nursery.programs.processes[nursery.run.seat].kill()
+        await nursery.until(lambda: nursery.run.seat == old.seat)
+        assert nursery.bound == old.seat
+        await nursery.dies(old)
+        assert nursery.ada.run is None
+
+    play(scene)
+    play(later)
+
+
+def test_mail_starts_no_more_than_an_agent_may_have(play: Play) -> None:
+    async def scene(nursery: Nursery) -> None:
+        nursery.order(on_mail=True)
+        nursery.mail.add(ADA)
+        by = ["bob", "person"]
+        nursery.spawns.put(replace(nursery.ada, by=by))
+        for number in range(ALIVE_MAX):
+            name = Name(f"x{number}")
+            nursery.spawns.put(replace(nursery.ada, name=name, by=by, run=Run(at=1.0)))
+        nursery.on_mail.stir(ADA)
+        assert nursery.programs.starts == 0
+        assert nursery.on_mail.why(ADA) == (Reason.NO_OWNER, nursery.clock.now + 60)
+        nursery.spawns.forget("x0")
+        nursery.on_mail.stir(ADA)
+        assert nursery.programs.starts == 1
 
     play(scene)
 
@@ -190,6 +235,7 @@ def test_a_daemon_that_dies_at_any_step_goes_on_with_one_program(
     async def later(nursery: Nursery) -> None:
         spawned = nursery.ada
         if spawned.run is not None:
+            assert nursery.bound == nursery.run.seat
             nursery.ready()
         alive = [] if nursery.ada.run is None else [nursery.run.seat]
         await nursery.until(lambda: programs.alive() == alive)

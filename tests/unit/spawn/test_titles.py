@@ -1,12 +1,13 @@
 """The name of a conversation that nobody has open."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from homi.address import Name
-from homi.errors import BadMessage, CannotCreate, NoInput, Usage
+from homi.errors import BadMessage, CannotCreate, NoInput, StorageFailed, Usage
 from homi.spawn.titles import find, retitle
 
 ID = "0b6f1d5e-2b8e-4c5e-9a53-6d2f6f0c9a11"
@@ -58,3 +59,15 @@ def test_a_link_in_the_place_of_a_transcript_is_not_followed(tmp_path: Path) -> 
     with pytest.raises(CannotCreate):
         retitle(link, ID, NEW)
     assert real.read_text() == "x\n"
+
+
+def test_a_disk_that_takes_a_part_of_the_name_gets_none_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next line of the client's would stand behind the stump."""
+    made = transcript(tmp_path, "x\n")
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda fd, data: write(fd, data[:20]))
+    with pytest.raises(StorageFailed):
+        retitle(made, ID, NEW)
+    assert made.read_text() == "x\n"
