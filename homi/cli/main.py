@@ -28,6 +28,7 @@ MODULES = {
     "mcp": "mcp",
     "status": "status",
     "doctor": "doctor",
+    "selftest": "selftest",
     "claim": "claim",
     "release": "claim",
     "alias": "alias",

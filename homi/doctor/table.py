@@ -3,7 +3,7 @@
 Owns the order: what others rest on comes first.
 """
 
-from homi.doctor import links, mail, place, service, sessions, tools
+from homi.doctor import links, mail, place, service, sessions, tools, trip
 from homi.doctor.check import Check
 
 CHECKS: tuple[Check, ...] = (
@@ -13,4 +13,5 @@ CHECKS: tuple[Check, ...] = (
     *mail.CHECKS,
     *sessions.CHECKS,
     *links.CHECKS,
+    *trip.CHECKS,
 )

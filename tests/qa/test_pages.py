@@ -59,6 +59,8 @@ from homi.rooms.state import Member
 from homi.seated import Asked, SeatDone, SeatRow, SeatState
 from homi.seats.manners import Why
 from homi.seats.view import State as SeatWord
+from homi.selftest.trial import STEPS
+from homi.selftest.trial import Step as Tried
 from homi.setup.editor import State
 from homi.setup.installation import Row
 from homi.setup.record import Kept
@@ -92,6 +94,7 @@ OF_VERB = {
     "log": "homi-log.1",
     "metrics": "homi-metrics.1",
     "doctor": "homi-doctor.1",
+    "selftest": "homi-selftest.1",
     "wake": "homi-wake.1",
     "move": "homi-move.1",
     **dict.fromkeys(("pair", "unpair"), "homi-pair.1"),
@@ -683,3 +686,12 @@ def test_each_check_stands_on_the_page_of_the_doctor_in_its_order() -> None:
     assert named == [check.name for check in CHECKS]
     fields = section(page("homi-doctor.1"), "Fields")
     assert items(fields, "Va") == set(Found.__struct_fields__)
+
+
+def test_each_step_of_the_selftest_stands_on_its_page_in_order() -> None:
+    """With the fields of a step."""
+    text = section(page("homi-selftest.1"), "DESCRIPTION")
+    named = re.findall(r"^\.It Cm (\S+)$", text, re.MULTILINE)
+    assert named == [name for name, _ in STEPS]
+    fields = section(page("homi-selftest.1"), "Fields")
+    assert items(fields, "Va") == set(Tried.__struct_fields__)
