@@ -11,7 +11,7 @@ class CommandRow(msgspec.Struct, frozen=True, omit_defaults=True):
 
     name: str
     label: str  # the template, or the program
-    state: str = "idle"  # idle | busy | held
+    state: str = "idle"  # idle | busy | held | missing
     session: str = ""  # of its client
     cwd: str = ""
     argv: list[str] = []
@@ -19,6 +19,7 @@ class CommandRow(msgspec.Struct, frozen=True, omit_defaults=True):
     run: str = ""  # the folder of its last run
     at: str = ""  # RFC 3339: when that began
     end: str = ""  # what became of that; empty: it goes on
+    failure: str = ""  # what is missing
 
 
 class CommandDone(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -121,6 +121,9 @@ def ls(home: str, /, *, as_json: bool = False) -> None:
     output.table(
         COLUMNS, [_cells(row) for row in found], empty="no name is bound to a command"
     )
+    for row in found:
+        if row.failure:
+            output.note(f"{row.name}: {row.failure}")
 
 
 def _chosen(given: str | None, argv: list[str]) -> tuple[str, Template, list[str]]:

@@ -17,7 +17,8 @@ from homi.commands.binding import CLIENT, Command, read
 from homi.commands.known import FILE, Binding, State
 from homi.commands.run import Run
 from homi.commands.verdict import CRASHES, crashed, judge, shown
-from homi.errors import BadConfig
+from homi.errors import BadConfig, HomiError
+from homi.seats import launch
 from homi.store.disk import RealDisk
 from homi.store.whole import read_whole
 
@@ -50,7 +51,9 @@ def _row(name: str, command: Command, known: Binding, ran: list[Run]) -> Command
     """One name; ran: its runs, the last one last."""
     last = ran[-1] if ran else None
     busy = last is not None and last.end is None and last.goes_on
-    state = "held" if held(ran, known.resumed) else "idle"
+    failure = _missing(command)
+    state = "missing" if failure else "idle"
+    state = "held" if held(ran, known.resumed) else state
     return CommandRow(
         name=name,
         label=command.label,
@@ -62,7 +65,17 @@ def _row(name: str, command: Command, known: Binding, ran: list[Run]) -> Command
         run="" if last is None else last.folder,
         at="" if last is None else rfc3339(last.plan.at),
         end="" if last is None else shown(last),
+        failure=failure,
     )
+
+
+def _missing(command: Command) -> str:
+    """What a run would find gone, its folder or its program; empty: nothing."""
+    try:
+        launch.program(command.template.argv, command.path, launch.folder(command.cwd))
+    except HomiError as error:
+        return error.text
+    return ""
 
 
 def _known(root: str) -> dict[str, Binding]:

@@ -42,6 +42,7 @@ log = logging.getLogger("homi.commands")
 AGAIN = 30.0  # s: a program that is missing, a command that says it is busy
 FAILED_AGAIN = 60.0  # s, doubled with each failure
 STORE_AGAIN = 30.0  # s until an answer is stored once more
+SILENT = "[it ended well and said nothing]"  # else who asked waits for nothing
 
 # What a run answers, the text, told whether it is kept.
 Answer = Callable[[Plan, str, Callable[[bool], None]], None]
@@ -190,6 +191,8 @@ class CommandWitness:
                 loop = asyncio.get_running_loop()
                 loop.call_later(STORE_AGAIN, self._done, plan, ref, text)
 
+        if plan.to and not text and plan.kind is Kind.ASK:
+            text = SILENT
         if plan.to and text:
             self.answer(plan, text, kept)
         else:

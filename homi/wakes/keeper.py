@@ -242,10 +242,14 @@ class WakeKeeper:
 
     def _retry(self, wake: str, when: float) -> None:
         """Something is to be tried again."""
-        self._retries[wake] = when
         found = self.book.get(wake)
-        if found is not None:
-            self._plan(found)
+        if found is None:
+            return
+        ordered = any(each.slot.startswith(RUN) for each in self.at(found).firing)
+        if found.paused and not ordered:
+            return  # resume() goes on with it
+        self._retries[wake] = when
+        self._plan(found)
 
     def _stored(self, wake: Wake, firing: Firing) -> None:
         """An envelope is kept."""

@@ -249,9 +249,24 @@ def test_a_command_that_went_away_is_told_with_the_path_it_was_looked_for_in(
     mail = agent.send()
     agent.reached(mail, "deferred")
     assert f"in PATH ({agent.place.bin}:" in agent.place.log.read_text()
+    assert agent.row()["state"] == "missing"
+    assert f"in PATH ({agent.place.bin}:" in agent.row()["failure"]
     (agent.folder / "away").rename(agent.folder / "agent")
     agent.again("flush", mail)
     agent.reached(mail, "seen")
+    assert agent.row()["failure"] == ""
+
+
+def test_who_asked_is_told_that_nothing_was_said(agent: Agent) -> None:
+    """Else it waits for what never comes; a letter is no question."""
+    agent.bind()
+    agent.act("""printf '{"session":"ses-1"}'""")
+    mail = agent.send()
+    agent.reached(mail, "seen")
+    ask = ("ask", "--from", "svc", "--timeout", "20", agent.name, "well?")
+    assert agent.place.ok(*ask) == "[it ended well and said nothing]\n"
+    told = [line["msg"].get("reply_to") for line in agent.place.lines("svc")]
+    assert mail not in told
 
 
 def test_a_run_outlives_the_daemon_and_its_end_is_told_by_the_next(

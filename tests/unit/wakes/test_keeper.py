@@ -352,6 +352,37 @@ def test_what_rests_neither_fires_nor_misses(run: Run) -> None:
     run(scenario)
 
 
+def test_what_failed_is_not_tried_again_while_it_rests(run: Run) -> None:
+    """Not by its own tries, nor over a restart; an order to run is."""
+
+    async def scenario(land: Land) -> None:
+        wake = land.add("cron", "*/10 * * * *")
+        land.store.free = 0
+        await minutes(10)
+        assert land.keeper.at(wake).firing
+        land.keeper.pause(wake, "person")
+        land.store.free = 1 << 40
+        await minutes(10)
+        assert land.texts() == []
+        land.die()
+        land.begin()
+        await minutes(10)
+        assert land.texts() == []
+        land.keeper.resume(land.keeper.book.find("ada"), person=True)
+        await minutes(1)
+        assert land.hours() == ["12:10"]
+        land.read()
+        wake = land.keeper.book.pause(wake.id, "person")
+        land.store.free = 0
+        land.keeper.run(wake, "key")
+        await minutes(1)
+        land.store.free = 1 << 40
+        await minutes(10)
+        assert len(land.texts()) == 2
+
+    run(scenario)
+
+
 def test_a_run_is_one_envelope_however_often_it_is_asked_for(run: Run) -> None:
     """A second try of the same order after a lost answer; its times go on."""
 
