@@ -25,7 +25,7 @@ class Workspace(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     url: str = ""  # of its remote
     branch: str = ""
     commit: str = ""
-    dirty: int = 0  # files that are not committed
+    dirty: int = 0  # files that are not committed; -1: git did not say
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

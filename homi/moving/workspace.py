@@ -10,6 +10,7 @@ from homi.errors import NotReached
 from homi.moving.said import Workspace
 
 PATIENCE = 20.0  # s: a large tree on a slow disk
+UNKNOWN = -1  # files that are not committed: git did not say how many
 
 
 def look(cwd: str) -> Workspace | None:
@@ -17,17 +18,24 @@ def look(cwd: str) -> Workspace | None:
     commit = _git(cwd, "rev-parse", "--verify", "HEAD")
     if commit is None:
         return None
-    status = _git(cwd, "status", "--porcelain") or ""
+    status = _git(cwd, "status", "--porcelain")
     return Workspace(
         url=_git(cwd, "remote", "get-url", "origin") or "",
         branch=_git(cwd, "branch", "--show-current") or "",
         commit=commit,
-        dirty=len(status.splitlines()),
+        dirty=UNKNOWN if status is None else len(status.splitlines()),
     )
 
 
 def check(cwd: str, dirty: int) -> None:
-    """75 where files of the folder are in no commit: they would be left behind."""
+    """75 where files of the folder are in no commit, or may be: they would be left
+    behind."""
+    if dirty == UNKNOWN:
+        raise NotReached(
+            f"git does not say whether all files of {cwd} are committed",
+            hint=f"git -C {cwd} status says why; or leave them behind: --dirty",
+            reason="moving",
+        )
     if dirty:
         raise NotReached(
             f"{cwd} has {dirty} uncommitted file{'s' * (dirty != 1)}, which a move does"
