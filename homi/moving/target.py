@@ -20,6 +20,7 @@ from homi.errors import (
     NotReached,
     StorageFailed,
     Unavailable,
+    Usage,
 )
 from homi.moving import conversation, workspace
 from homi.moving.parcel import Parcels
@@ -124,6 +125,8 @@ class Target:
             raise Unavailable("no agent can be started there by a move yet")
         least = self._moves.least(name)
         if not asked.cwd:
+            if asked.spawn:
+                raise Usage("no folder of it is known to start an agent in: --cwd DIR")
             return Said(generation=least)
         space, dirty = asked.workspace, asked.dirty
         cwd, notes = await here.aside(workspace.folder, asked.cwd, space, dirty)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from homi.address import Address, Device, Name
 from homi.clock import SystemClock
 from homi.envelope import encode
-from homi.errors import BadMessage, CannotCreate, HomiError
+from homi.errors import BadMessage, CannotCreate, HomiError, Usage
 from homi.moving.parcel import Parcels
 from homi.moving.said import Asked, Do, Manifest, Part, Said
 from homi.moving.target import Here, Target
@@ -156,6 +156,15 @@ def test_an_agent_that_cannot_be_started_is_told_of_and_not_tried_again(
     assert found.notes == ["no agent is started: no such program"]
     sweeps(target)
     assert len(machine.started) == 1
+
+
+def test_an_agent_without_a_folder_stands_in_the_way(tmp_path: Path) -> None:
+    """Said before anything changes, not when it is there."""
+    target = Machine(tmp_path).target()
+    with pytest.raises(Usage, match="--cwd DIR"):
+        answers(target, asked("plan", spawn=True))
+    folder = str(tmp_path)
+    assert answers(target, asked("plan", spawn=True, cwd=folder)).cwd == folder
 
 
 def test_a_name_that_goes_on_is_not_started_here(tmp_path: Path) -> None:
