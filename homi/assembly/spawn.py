@@ -4,12 +4,13 @@ Owns who tells them what; what comes of it is theirs.  homi-spawn(1).
 """
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from homi.address import Name
 from homi.doors.office import Office, Shown
 from homi.doors.renaming import Renaming
-from homi.envelope import Reason, Rung
+from homi.envelope import ASIDE, Reason, Rung
 from homi.reach import Reach
 from homi.spawn.keeper import Keeper
 from homi.spawn.onmail import OnMail
@@ -20,6 +21,7 @@ from homi.store.mailbox import Item
 from homi.store.state import StateFile
 
 FILE = "spawns.json"
+_KEPT = (Rung.PARKED, Rung.REFUSED)
 
 
 def connect(office: Office, reach: Reach) -> OnMail:
@@ -36,12 +38,21 @@ def connect(office: Office, reach: Reach) -> OnMail:
     keeper.rename = office.renaming.change
     explain = office.explain
 
+    def free(name: Name) -> Iterator[Reason | None]:
+        """Why each letter waits that nothing keeps from whoever would have the name."""
+        stopped: set[str] = set()
+        for item in office.store.mailbox(name).pending.values():
+            rung, reason, _ = explain(name, item)
+            if rung is Rung.PARKED and reason not in ASIDE:
+                stopped.add(item.sender)
+            elif rung not in _KEPT and item.sender not in stopped:
+                yield reason
+
     def pending(name: Name) -> bool:
-        return bool(office.store.mailbox(name).pending)
+        return any(True for _ in free(name))
 
     def waiting(name: Name) -> bool:
-        items = office.store.mailbox(name).pending.values()
-        return any(explain(name, item)[1] is Reason.NO_OWNER for item in items)
+        return Reason.NO_OWNER in free(name)
 
     def shown(place: Name, item: Item) -> Shown:
         rung, reason, until = explain(place, item)

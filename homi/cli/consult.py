@@ -12,9 +12,10 @@ from msgspec.structs import replace
 from homi import paths
 from homi.cli import options
 from homi.cli.fast import post
-from homi.cli.spawn import BEFORE, READY, How, asked, client, cwd
-from homi.cli.submission import Plan
+from homi.cli.spawn import BEFORE, READY, How, asked, client, cwd, seconds
+from homi.cli.submission import Plan, read_text
 from homi.connection import Connection
+from homi.errors import NotReached, TimedOut, Usage
 from homi.spawned import SpawnRow
 
 ANSWER = 600.0  # s for it to answer
@@ -59,10 +60,33 @@ def consult(
     how = How(client=given["client"], cwd=given["cwd"], worktree=False, timeout=READY)
     name = f"consult-{secrets.token_hex(3)}"
     request = replace(asked(name, argv, how), brief=True)
+    plan = Plan(home, name, text, "ask")
+    plan.sender, plan.timeout = given["sender"], seconds(given["timeout"])
+    plan.as_json = as_json
+    plan.body = _question(plan)
     with Connection(root) as daemon:
         # It is ended with this connection, whatever becomes of us.
-        daemon.wait(request, SpawnRow, BEFORE + READY)
-        plan = Plan(home, name, text, "ask")
-        plan.sender, plan.timeout = given["sender"], given["timeout"]
-        plan.as_json = as_json
-        return post(plan)
+        try:
+            daemon.wait(request, SpawnRow, BEFORE + READY)
+            return post(plan)
+        except TimedOut:
+            raise TimedOut(
+                f"no answer within {plan.timeout:g} s: the agent is ended",
+                hint="--timeout S gives it more time",
+            ) from None
+        except NotReached as error:
+            if error.reason == "dead":
+                raise  # its seat is there, with its last words
+            raise NotReached(
+                f"{error.text}: it is ended",
+                hint="it may ask something: start one by homi spawn NAME, and look",
+            ) from None
+
+
+def _question(plan: Plan) -> str:
+    """What is asked, before anybody is started for it; 64 for nothing."""
+    plan.text = "-" if plan.text is None else plan.text
+    found = read_text(plan)
+    if not found.strip():
+        raise Usage("no text", hint="homi consult TEXT, or the text on stdin")
+    return found

@@ -94,6 +94,11 @@ def spawn(
     if name is None:
         _list(root, as_json=as_json)
         return
+    if headless and on_mail:
+        raise Usage(
+            "--headless and --on-mail: each letter starts a run anyway",
+            hint="leave --on-mail out",
+        )
     if headless:
         word, own = how["client"], how["worktree"]
         done = runs.bind(root, name, argv, word, _folder(how["cwd"]), own=own)
@@ -125,7 +130,7 @@ def respawn(
       $ homi respawn reviewer
     """
     with Connection(paths.state_root(home)) as daemon:
-        request = Respawn(i=1, name=name, now=now, timeout=_seconds(timeout))
+        request = Respawn(i=1, name=name, now=now, timeout=seconds(timeout))
         found = daemon.wait(request, SpawnRow, BEFORE + timeout)
     if as_json:
         output.json_line(found)
@@ -157,7 +162,7 @@ def unspawn(home: str, /, name: str, *, end: bool, as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("count", metavar="N", type=options.positive)
+@click.argument("count", metavar="N", type=options.number)
 @click.argument("name", metavar="NAME")
 @click.argument("argv", metavar="[-- ARGV...]", nargs=-1)
 @how
@@ -179,6 +184,8 @@ def fan(
       $ homi fan 3 reviewer --cwd ~/src/app
       $ homi fan 4 fix --worktree --cwd ~/src/app -- --model opus
     """
+    if not count:
+        raise Usage("0 agents are none: 1 at least")
     if count > FAN_MAX:
         raise Usage(f"{count} agents are too many at once: {FAN_MAX} at most")
     wanted = [
@@ -211,7 +218,7 @@ def asked(name: str, argv: tuple[str, ...], how: How) -> Spawn:
         argv=list(argv),
         path=os.environ.get("PATH", ""),
         worktree=how["worktree"],
-        timeout=_seconds(how["timeout"]),
+        timeout=seconds(how["timeout"]),
     )
 
 
@@ -223,7 +230,7 @@ def _folder(cwd: str | None) -> str:
         raise NoInput(f"no folder {show(cwd or os.curdir)}: it was removed") from None
 
 
-def _seconds(timeout: float) -> float:
+def seconds(timeout: float) -> float:
     """64 for what is no time to wait."""
     if not 0 <= timeout <= options.SECONDS_MAX:
         raise Usage(f"--timeout {timeout:g} is no time to wait")

@@ -81,6 +81,26 @@ def test_mail_for_one_that_ends_at_once_waits_for_the_next_try(place: Place) -> 
     assert (row["reason"], bool(row["until"])) == ("no-owner", True)
 
 
+def test_a_letter_that_is_kept_from_an_agent_is_no_failure_of_its(
+    place: Place,
+) -> None:
+    """It ended soon, and with nothing left that it could have read; nor does one that
+    must wait for the other start it."""
+    place.ok("claim", "cyd")
+    place.ok("queue", "hold", place.send("cyd", "not yet"))
+    place.ok("spawn", "cyd", "--on-mail")
+    place.send("cyd", "behind it")
+    assert state(place, "cyd")["starts"] == 0
+    place.ok("claim", "dan")
+    place.reached("cyd", place.send("cyd", "this", sender="dan"), "seen")
+    server = Server.of(place.state)
+    server.kill(server.find("cyd"))
+    row = until(
+        lambda: (r := state(place, "cyd"))["state"] == "waiting" and r, "it ended"
+    )
+    assert (row["starts"], row["failures"]) == (1, 0)
+
+
 def test_a_consultation_prints_the_answer_and_leaves_nothing(place: Place) -> None:
     out = place.ok("consult", "--from", "svc", "which?", "--", "--reply", "the ring")
     assert out == "the ring\n"
