@@ -12,8 +12,8 @@ import msgspec
 from homi import config, paths
 from homi.config import Config
 from homi.connection import Connection
-from homi.dial import Absent
 from homi.doctor.machine import Machine
+from homi.errors import HomiError
 from homi.linked import LinkRows
 from homi.mail import Mail
 from homi.peers.probe import Probe, probe
@@ -53,7 +53,7 @@ class Facts:
         return self.asked[0]
 
     @cached_property
-    def asked(self) -> tuple[Daemon | None, str]:
+    def asked(self) -> tuple[Daemon | None, HomiError]:
         """The daemon, else why there is none to ask."""
         begun = time.monotonic()
         try:
@@ -67,9 +67,9 @@ class Facts:
                     links=client.call(Links(i=3, probe=False), LinkRows),
                     queue=client.call(Queue(i=4), QueueReport),
                     wakes=client.call(Wakes(i=5), WakeRows),
-                ), ""
-        except Absent as error:
-            return None, error.text
+                ), HomiError("")
+        except HomiError as error:
+            return None, error
 
     @cached_property
     def mail(self) -> Mail:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import msgspec
 
 from homi import __version__
+from homi.dial import Absent
 from homi.doctor.check import Check, Verdict, fail, warn, well
 from homi.doctor.facts import Facts
 from homi.spawn.rows import row
@@ -22,7 +23,8 @@ def _daemon(facts: Facts) -> Iterator[Verdict]:
     """A daemon runs and answers."""
     found, why = facts.asked
     if found is None:
-        yield fail(why, "homi start")
+        fix = "homi start" if isinstance(why, Absent) else why.hint
+        yield fail(why.text, fix or "homi log -n 50")
         return
     status = found.status
     yield well(f"pid {status.pid} answers in {found.answered_ms:.1f} ms")

@@ -34,8 +34,6 @@ class Agent:
         self._path = runtime / "cc-socks" / f"{self._pid}.sock"
         self._transcript = config / "projects" / "selftest" / f"{self._session}.jsonl"
         self._parent: str | None = None
-        for folder in (self._path.parent, self._transcript.parent, config / "sessions"):
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._listen()
         self._publish(name, config / "sessions")
 

@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -27,6 +28,9 @@ from homi.errors import Bug
 SETTINGS = 'device = "selftest"\nring = 4\nreserve = 1\nnotify = []\n'
 # What names another home, or makes a process an agent's.
 STRANGE = ("CLAUDE", "CODEX", "AI_AGENT", "HOMI_", "XDG_")
+CONFIG = "h/.claude"
+OTHERS = ("r/cc-socks", "c/homi")
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
 START = 10.0  # s
 ANSWER = 15.0  # s a command of an agent may take
 STOP = 5.0  # s
@@ -69,7 +73,8 @@ class Place:
         self.root = self.folder / "s"
         self.started: list[subprocess.Popen[str]] = []
         self._daemon: subprocess.Popen[str] | None = None
-        for name in ("h/.claude", "r", "c/homi"):
+        # All of them: an agent that is ended as it starts must make none anew.
+        for name in (f"{CONFIG}/sessions", f"{CONFIG}/projects/selftest", *OTHERS):
             (self.folder / name).mkdir(mode=0o700, parents=True)
         (self.folder / "c" / "homi" / "homi.toml").write_text(SETTINGS)
         self.environment = self._environment(os.environ)
@@ -116,14 +121,17 @@ class Place:
     def close(self) -> None:
         """Every process is ended and the folder gone, whatever happened."""
         for process in self.started:
-            if process.poll() is None:
-                process.send_signal(signal.SIGKILL)
+            # The whole group: a command of an agent that is killed goes on without it.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
             process.wait()
             for stream in (process.stdin, process.stdout):
                 if stream is not None:
                     with contextlib.suppress(OSError):
                         stream.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        deadline = time.monotonic() + STOP
+        while self.folder.exists() and time.monotonic() < deadline:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     def __enter__(self) -> Self:
         """The place itself."""
@@ -147,23 +155,31 @@ class Place:
             kept["PYTHONPATH"] = f"{tree}{os.pathsep}{before}" if before else tree
         return kept | {
             "HOME": str(self.folder / "h"),
-            "CLAUDE_CONFIG_DIR": str(self.folder / "h" / ".claude"),
+            "CLAUDE_CONFIG_DIR": str(self.folder / CONFIG),
             "XDG_RUNTIME_DIR": str(self.folder / "r"),
             "XDG_CONFIG_HOME": str(self.folder / "c"),
         }
 
     def _popen(self, *argv: str) -> "subprocess.Popen[str]":
-        """A process of its own, its words going to the log."""
-        with open(self.folder / "log", "ab") as log:
-            made = subprocess.Popen(
-                argv,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                text=True,
-                cwd=self.folder,
-                env=self.environment,
-                start_new_session=True,
-            )
-        self.started.append(made)
+        """A process of its own, its words going to the log; an end that is asked for
+        meanwhile comes when it is known, so that it is ended, too."""
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+        try:
+            with open(self.folder / "log", "ab") as log:
+                made = subprocess.Popen(
+                    argv,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=log,
+                    text=True,
+                    cwd=self.folder,
+                    env=self.environment,
+                    start_new_session=True,
+                    preexec_fn=partial(
+                        signal.pthread_sigmask, signal.SIG_SETMASK, before
+                    ),
+                )
+            self.started.append(made)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         return made

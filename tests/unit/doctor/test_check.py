@@ -53,3 +53,12 @@ def test_every_check_has_a_name_of_its_own_and_says_what_it_proves() -> None:
     """The page lists them by name."""
     assert len({check.name for check in CHECKS}) == len(CHECKS)
     assert all(check.proves for check in CHECKS)
+
+
+def test_a_root_that_nothing_may_use_stops_no_check(root: Path) -> None:
+    """Everything that cannot be asked over it is told, and the rest is looked at."""
+    root.chmod(0o755)
+    quick = list(examine(CHECKS, facts(root), quick=True))
+    assert {row.check for row in quick} == {one.name for one in CHECKS if not one.slow}
+    (daemon,) = (row for row in quick if row.check == "daemon")
+    assert (daemon.grade, daemon.fix) == (Grade.FAIL, f"chmod 700 {root}")
