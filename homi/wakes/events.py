@@ -6,6 +6,7 @@ watch's to say.  homi-wake(1).
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Container
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -30,7 +31,7 @@ log = logging.getLogger("homi.wakes")
 
 QUIET = 2.0  # s that a file must stay as it is
 SHARE = 10  # a look is done in a tenth of the time at most
-THREADS = 2  # a look may take as long as gh does
+THREADS = 2  # for gh, and as many for files: neither waits for the other
 Told = Callable[[], None]
 
 
@@ -60,12 +61,14 @@ class Events:
         self._notices = Notices(self._stirred)
         self._pids = PidWatch(self._gone)
         self._pool: ThreadPoolExecutor | None = None
+        self._asking: ThreadPoolExecutor | None = None  # of gh
 
     # ---- life ----
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Look from now on."""
         self._pool = ThreadPoolExecutor(THREADS, "wakes")
+        self._asking = ThreadPoolExecutor(THREADS, "wakes-gh")
         self._notices.attach(loop)
         self._pids.attach(loop)
         for wake in list(self._wakes.values()):
@@ -77,9 +80,11 @@ class Events:
 
     def stop(self) -> None:
         """Look no more; what still looks is told to end."""
-        pool, self._pool = self._pool, None
-        if pool is not None:
-            pool.shutdown(wait=False, cancel_futures=True)
+        pools = (self._pool, self._asking)
+        self._pool = self._asking = None
+        for pool in pools:
+            if pool is not None:
+                pool.shutdown(wait=False, cancel_futures=True)
         self._gh.close()
         self._notices.detach()
         self._pids.detach()
@@ -92,7 +97,7 @@ class Events:
         for wake in list(self._wakes.values()):
             if wake.trigger.kind == "exit":
                 self._begin(wake)
-            elif wake.trigger.kind == "file" or self._due(wake):
+            elif self._due(wake):
                 self.look(wake.id)
 
     # ---- which wakes ----
@@ -144,7 +149,9 @@ class Events:
             timer.cancel()
         self._polled[wake] = self._clock.monotonic()
         self._looking.add(wake)
-        self._beside(partial(self._work, found), partial(self._looked, found))
+        asks = found.trigger.kind == "pr"
+        pool = self._asking if asks else self._pool
+        self._beside(partial(self._work, found), partial(self._looked, found), pool)
 
     def _begin(self, wake: Wake) -> None:
         """Wait for its event, or see that it was."""
@@ -156,13 +163,19 @@ class Events:
         if at.fired or at.firing:
             pass
         elif not self._pids.watch(pid, start):
-            self._beside(
-                partial(seats.firing, wake.trigger), partial(self._ended, wake)
-            )
+            work = partial(seats.firing, wake.trigger)
+            self._beside(work, partial(self._ended, wake), self._pool)
         self._tell(wake.id)
 
     def _work(self, wake: Wake) -> Walk:
-        """One look, in a thread."""
+        """One look, in a thread; what it takes does not count the wait for one."""
+        began = time.monotonic()
+        try:
+            return self._seen(wake)
+        finally:
+            self._took[wake.id] = time.monotonic() - began
+
+    def _seen(self, wake: Wake) -> Walk:
         if wake.trigger.kind == "file":
             return files.walk(wake.trigger.value, lambda: self._pool is None)
         return Walk(self._gh.pulls(wake.trigger.value), [])
@@ -170,8 +183,6 @@ class Events:
     def _looked(self, wake: Wake, seen: Walk | HomiError) -> None:
         """What a look found."""
         self._looking.discard(wake.id)
-        began = self._polled.get(wake.id, 0.0)
-        self._took[wake.id] = self._clock.monotonic() - began
         if wake.id in self._wanted:
             self._wanted.discard(wake.id)
             self._soon(wake.id)
@@ -206,9 +217,12 @@ class Events:
         self._firer.fire(wake, [firing(self._diary.of(wake.id), told)], durable=True)
 
     def _due(self, wake: Wake) -> bool:
-        """Whether it is time to ask for pull requests again."""
+        """Whether it is time to look again: gh has its own, a look that takes long
+        is not done all the time."""
         last = self._polled.get(wake.id)
-        return last is None or self._clock.monotonic() - last >= self.poll
+        wait = SHARE * self._took.get(wake.id, 0.0)
+        wait = self.poll if wake.trigger.kind == "pr" else wait
+        return last is None or self._clock.monotonic() - last >= wait
 
     def _soon(self, wake: str) -> None:
         """Look again in a moment, which is longer where looks take long."""
@@ -264,9 +278,14 @@ class Events:
         for told in self._waiting.pop(wake, []):
             told()
 
-    def _beside(self, work: Callable[[], Any], then: Callable[[Any], None]) -> None:
+    def _beside(
+        self,
+        work: Callable[[], Any],
+        then: Callable[[Any], None],
+        pool: ThreadPoolExecutor | None,
+    ) -> None:
         """Do work in a thread, then go on with what it gave, or its failure."""
-        if self._pool is None:
+        if pool is None:
             return
 
         def ended(future: asyncio.Future[Any]) -> None:
@@ -278,4 +297,4 @@ class Events:
             then(future.result() if error is None else error)
 
         loop = asyncio.get_running_loop()
-        loop.run_in_executor(self._pool, work).add_done_callback(ended)
+        loop.run_in_executor(pool, work).add_done_callback(ended)

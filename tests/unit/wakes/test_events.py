@@ -420,6 +420,24 @@ def test_what_gh_cannot_do_has_a_word_and_one_fix(tmp_path: Path, gh: Program) -
     play(tmp_path, scenario)
 
 
+def test_a_gh_that_hangs_keeps_no_file_from_being_told(
+    tmp_path: Path, gh: Program
+) -> None:
+    """However many repositories are waited for."""
+    gh.path.write_text("#!/bin/sh\nexec sleep 60\n")
+
+    async def scenario(land: Land) -> None:
+        for n in range(4):
+            land.add("pr", f"cli/cli{n}")
+        wake = land.add("file", f"{tmp_path}/*.csv")
+        await looked(land, wake)
+        (tmp_path / "a.csv").write_text("1")
+        await until(lambda: land.texts())
+        assert land.facts("file") == [f"{tmp_path}/a.csv"]
+
+    play(tmp_path, scenario)
+
+
 def test_without_gh_the_path_of_the_daemon_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
