@@ -41,7 +41,7 @@ def files(root: Path) -> list[Path]:
     """All there are, the oldest first."""
     now = place(root)
     older = [now.with_name(f"{NAME}.{number}") for number in range(KEPT, 0, -1)]
-    return [each for each in [*older, now] if each.exists()]
+    return [each for each in [*older, now] if each.is_file()]
 
 
 def text_of(record: logging.LogRecord, *, dated: bool = True) -> str:

@@ -117,8 +117,13 @@ class _File(RotatingFileHandler):
         return str(record.__dict__[DATED])
 
     def doRollover(self) -> None:
-        """Let what prints past the log go on in the new file."""
-        super().doRollover()
+        """Let what prints past the log go on in the new file.  Where this one cannot
+        be put aside it goes on, and is tried again when it is twice as large."""
+        try:
+            super().doRollover()
+        except OSError:
+            self.maxBytes *= 2
+            self.stream = self._open()
         if self.stands_for_stderr:
             for fd in (1, 2):
                 os.dup2(_fd(self), fd)

@@ -45,8 +45,11 @@ class Succession:
         shut: Callable[[], None],
         end: Callable[[str], None],
         heritage: Inherited,
+        unfit: Callable[[], str],
     ) -> None:
-        """shut: no caller comes in any more; end: begins the end of the daemon."""
+        """shut: no caller comes in any more; end: begins the end of the daemon;
+        unfit: why no homi at all could open the state root."""
+        self._unfit = unfit
         self._heritage = heritage
         self._supervision = Supervision(os.environ)
         self._parts = parts
@@ -98,6 +101,10 @@ class Succession:
         """Check, then shut, then answer, then end: who asks again meets the new one."""
         try:
             said = await could_start([*command(), "--check"])
+            if why := self._unfit():
+                raise Unavailable(
+                    f"no homi could start: {why}", hint="the daemon goes on as it was"
+                )
         except Unavailable as error:
             log.warning("no restart, all goes on: %s", error.text)
             self._task = None
@@ -124,7 +131,8 @@ def connect(
 ) -> Succession:
     """What passes over, joined to the parts that have it."""
     shut = door.stop_accepting
-    succession = Succession((door, peer, store), shut, end, heritage)
+    parts = (door, peer, store)
+    succession = Succession(parts, shut, end, heritage, store.unfit)
     office.restart = succession.begin
     door.inherited = peer.inherited = heritage
     return succession

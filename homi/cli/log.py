@@ -162,9 +162,15 @@ class Tail:
             return []
         found = list(self._whole(self._file))
         if not found and self._is_another(self._file):
+            found = list(self._whole(self._file))  # its last, written just before
+            self.close()
+        return found
+
+    def close(self) -> None:
+        """Let go of the file; more() opens the one that stands there then."""
+        if self._file is not None:
             self._file.close()
             self._file = None
-        return found
 
     def _whole(self, file: IO[str]) -> Iterator[str]:
         """Lines up to the last line feed; half of one is read again."""

@@ -4,16 +4,20 @@ Owns boot.json.  A process death loses no evidence; a power cut may lose what wa
 appended unsynced, so what was stored before it is offered with the repeat mark.
 """
 
+import logging
 import os
 
 import msgspec
 
 from homi.clock import Clock, boot_id, rfc3339
+from homi.errors import StorageFailed
 from homi.store.disk import Disk
 from homi.store.mailbox import Mailbox
 from homi.store.state import StateFile
 
 BOOT = "boot.json"
+
+log = logging.getLogger("homi.store")
 
 
 class _State(msgspec.Struct, kw_only=True):
@@ -33,6 +37,7 @@ class Boots:
         before, self.findings = self._file.load()
         self._clock = clock
         now = boot_id()
+        self._there = before and msgspec.structs.replace(before)
         self._state = before or _State(clean=True)
         self.clean = self._state.clean  # how the last daemon ended
         self.fresh_doubt = not self._state.clean and (
@@ -55,9 +60,15 @@ class Boots:
                 for item in box.pending.values():
                     if item.at <= state.doubt:
                         box.doubt(item)
-        self._file.save(state)
+        # A restart on a full disk finds it as it was written before.
+        if state != self._there:
+            self._file.save(state)
 
     def end(self) -> None:
-        """Everything is synced: the next start has nothing to doubt anew."""
+        """Everything is synced: the next start has nothing to doubt anew.  Where that
+        cannot be written it doubts too much, and nothing is lost."""
         self._state.clean = True
-        self._file.save(self._state)
+        try:
+            self._file.save(self._state)
+        except StorageFailed as error:
+            log.warning("the next start will think this one was killed: %s", error.text)

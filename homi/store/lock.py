@@ -19,13 +19,21 @@ class Lock:
     def __init__(self, root: str, inherited: Inherited | None = None) -> None:
         """Take it, as far as it was not inherited; 73 with the holder's pid when
         another process has it."""
-        path = os.path.join(root, LOCK)
+        self._path = path = os.path.join(root, LOCK)
         fd = inherited.lock(path) if inherited is not None else None
         self._fd = _taken(path, root) if fd is None else fd
         # A full disk must not keep the daemon from draining.
         with contextlib.suppress(OSError):
             os.ftruncate(self._fd, 0)
             os.pwrite(self._fd, b"%d\n" % os.getpid(), 0)
+
+    def stands(self) -> bool:
+        """Whether the root has it still, and was neither moved nor replaced."""
+        try:
+            there = os.stat(self._path, follow_symlinks=False)
+        except OSError:
+            return False
+        return os.path.samestat(there, os.fstat(self._fd))
 
     def release(self) -> None:
         """Let others have it.  The file stays: another may be waiting on it."""

@@ -196,6 +196,11 @@ class DiskStore:
         """Why accept is closed; empty while it is open."""
         return "stopped" if self._stopped else self._committer.closed
 
+    def unfit(self) -> str:
+        """Why no other daemon could open the root as it is; empty where it could."""
+        moved = "" if self._lock.stands() else f"{self._root} was moved or replaced"
+        return moved or self._committer.closed
+
     def free_bytes(self) -> int:
         """Free disk less what the ring owes the journals; read once a second."""
         now = self._clock.monotonic()

@@ -1,5 +1,6 @@
 """A disk that fills up: refused with the reason, nothing lost, no restart needed."""
 
+import contextlib
 import json
 import os
 import subprocess
@@ -78,6 +79,17 @@ def test_a_full_disk_refuses_new_mail_and_keeps_all_it_acknowledged(
     assert ids(small)[: len(acked)] == acked
 
 
+def test_a_restart_on_a_full_disk_takes_no_daemon_down(small: Place) -> None:
+    """Not even its own end can be written down, and it is up again all the same."""
+    message = small.send("ada", "before")
+    ballast = (small.state / "ballast").open("wb", buffering=0)
+    with ballast, contextlib.suppress(OSError):
+        while True:
+            ballast.write(b"\0" * 4096)
+    small.ok("restart")
+    assert ids(small) == [message]
+
+
 def test_a_disk_filled_by_another_mid_append_loses_nothing(small: Place) -> None:
     """The neighbour takes even the reserve: a write after the ring's sync fails, the
     sender is refused, and once space returns the same id is stored once."""
@@ -92,6 +104,11 @@ def test_a_disk_filled_by_another_mid_append_loses_nothing(small: Place) -> None
                 break
     refused = small.homi("send", "--from", "svc", "--key", "k1", "ada", "-", given=TEXT)
     assert refused.returncode in (74, 75), refused.stderr
+    assert len(ids(small)) == 1
+    # What the ring alone holds cannot be brought to the mailbox at a start, either.
+    restarted = small.homi("restart")
+    assert restarted.returncode == 69, restarted
+    assert "no homi could start" in restarted.stderr
     assert len(ids(small)) == 1
     ballast.unlink()
 

@@ -60,6 +60,20 @@ def test_a_large_file_is_put_aside_and_few_are_kept(
     assert {oct(path.stat().st_mode & 0o777) for path in kept} == {"0o600"}
 
 
+def test_a_file_that_cannot_be_put_aside_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Something stands where the older ones go: no line is lost for that."""
+    monkeypatch.setattr(logfile, "SIZE", 200)
+    for number in range(1, logfile.KEPT + 1):
+        (tmp_path / logfile.FOLDER / f"{logfile.NAME}.{number}").mkdir(parents=True)
+    (tmp_path / logfile.FOLDER).chmod(0o700)
+    with logs.Log(tmp_path, {}):
+        for number in range(60):
+            TOLD.info("line %d", number)
+    assert texts(tmp_path) == [f"line {number}" for number in range(60)]
+
+
 def test_journald_is_told_the_level_and_no_date(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
