@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable
 import msgspec
 
 from homi import address as grammar
-from homi import settings
+from homi import fronts, settings
 from homi.address import OWNER, POSTMASTER, Address, Name
 from homi.aliases import Aliases
 from homi.claims import (
@@ -33,7 +33,6 @@ from homi.desk import Desk, DeskSubscriber
 from homi.envelope import SessionRef
 from homi.errors import CannotCreate, NoSuchName, Usage
 from homi.mirrors import Mirrors
-from homi.routing import check_length, fronted_by, live_name
 from homi.settings import Settings
 from homi.store.state import StateFile
 
@@ -162,16 +161,8 @@ class Names:
         return claim
 
     def check_front(self, name: Name) -> None:
-        """Usage (64) for a name too long to be in front, CannotCreate (73) where what
-        its session would be called is a name of its own."""
-        check_length(name)
-        behind = live_name(name, 1)
-        if self.get(behind) or self.aliases.get(behind):
-            raise CannotCreate(
-                f"{behind} is a name of its own here",
-                hint=f"the session of {name} would be called so:"
-                f" homi release {behind}, or homi alias rm {behind}",
-            )
+        """Usage (64) or CannotCreate (73) where the name cannot be in front."""
+        fronts.check_front(self._state.claims, self.aliases.get, name)
 
     def front(self, name: str, *, on: bool) -> Claim:
         """Keep whether the name stays listed while a session has it (check_front);
@@ -190,10 +181,7 @@ class Names:
 
     def front_of(self, name: Name) -> Name | None:
         """The fronted name whose sessions are called so; None: there is none."""
-        front = fronted_by(name)
-        if front is None or name in self._state.claims or not self.fronted(front):
-            return None
-        return front
+        return fronts.front_of(self._state.claims, name)
 
     def add_alias(self, name: str, to: Address, now: float) -> tuple[Alias, str]:
         """Let name lead to that address; with it where it led before, if anywhere.
@@ -298,13 +286,7 @@ class Names:
         return name
 
     def _not_behind(self, name: Name) -> None:
-        """73 for what sessions behind a fronted name are called."""
-        front = self.front_of(name)
-        if front is not None:
-            raise CannotCreate(
-                f"{name} is what the session behind {front} is called",
-                hint=f"homi claim --no-front {front} first",
-            )
+        fronts.check_not_behind(self._state.claims, name)
 
     def _put(self, claim: Claim) -> Claim:
         """Save one claim, tell it and return it; a released one of that name ends."""
