@@ -15,7 +15,7 @@ from homi.cli.fast import post
 from homi.cli.spawn import BEFORE, READY, How, asked, client, cwd, seconds
 from homi.cli.submission import Plan, read_text
 from homi.connection import Connection
-from homi.errors import NotReached, TimedOut, Usage
+from homi.errors import NotReached, TimedOut
 from homi.spawned import SpawnRow
 
 ANSWER = 600.0  # s for it to answer
@@ -60,10 +60,10 @@ def consult(
     how = How(client=given["client"], cwd=given["cwd"], worktree=False, timeout=READY)
     name = f"consult-{secrets.token_hex(3)}"
     request = replace(asked(name, argv, how), brief=True)
-    plan = Plan(home, name, text, "ask")
+    plan = Plan(home, name, "-" if text is None else text, "ask")
     plan.sender, plan.timeout = given["sender"], seconds(given["timeout"])
     plan.as_json = as_json
-    plan.body = _question(plan)
+    plan.body = read_text(plan)  # before anybody is started for it
     with Connection(root) as daemon:
         # It is ended with this connection, whatever becomes of us.
         try:
@@ -81,12 +81,3 @@ def consult(
                 f"{error.text}: it is ended",
                 hint="it may ask something: start one by homi spawn NAME, and look",
             ) from None
-
-
-def _question(plan: Plan) -> str:
-    """What is asked, before anybody is started for it; 64 for nothing."""
-    plan.text = "-" if plan.text is None else plan.text
-    found = read_text(plan)
-    if not found.strip():
-        raise Usage("no text", hint="homi consult TEXT, or the text on stdin")
-    return found
