@@ -4,6 +4,7 @@ Owns what makes stored mail unreadable or late.  homi-doctor(1) lists the checks
 """
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -184,19 +185,19 @@ def _oldest(facts: Facts) -> Iterator[Verdict]:
 
 
 def _holds(facts: Facts) -> Iterator[Verdict]:
-    """Nothing waits for a person's decision."""
+    """Nothing waits for a person's decision; the first of each name and reason."""
     assert facts.daemon is not None
+    found: dict[tuple[str, str], list[str]] = {}
     for row in facts.daemon.queue.rows:
-        fix = PERSON.get(Reason(row.reason)) if row.reason in set(Reason) else None
-        if fix is not None:
-            device = device_of(Name(row.name)) or "DEVICE"
-            for word, value in (
-                ("ID", row.id),
-                ("NAME", row.name),
-                ("DEVICE", str(device)),
-            ):
-                fix = fix.replace(word, value)
-            yield warn(f"{row.id} for {row.name} waits: {row.reason}", fix)
+        if row.reason in PERSON:
+            found.setdefault((row.name, row.reason), []).append(row.id)
+    for (name, reason), waiting in found.items():
+        device = device_of(Name(name)) or "DEVICE"
+        fix = PERSON[Reason(reason)]
+        for word, value in (("ID", waiting[0]), ("NAME", name), ("DEVICE", device)):
+            fix = re.sub(rf"\b{word}\b", value, fix)
+        more = f" and {len(waiting) - 1} more" if len(waiting) > 1 else ""
+        yield warn(f"{waiting[0]}{more} for {name} waits: {reason}", fix)
 
 
 CHECKS = (

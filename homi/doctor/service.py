@@ -16,6 +16,7 @@ from homi.spawn.state import State
 from homi.visible import visible
 
 OPENED = 0.8  # of the descriptors it may have
+SHOWN = 5  # of a kind: a hundred damaged lines are one thing to know
 FILES = 1024  # descriptors: fewer are less than the names and callers of a busy day
 
 
@@ -50,10 +51,15 @@ def _accept(facts: Facts) -> Iterator[Verdict]:
 def _findings(facts: Facts) -> Iterator[Verdict]:
     """What it read at its start was whole, and it has nothing to say."""
     assert facts.daemon is not None
-    for what in facts.daemon.status.findings:
-        yield warn(visible(what), "homi-mailbox(5); it was left or set aside")
-    for what in facts.daemon.status.notes:
-        yield warn(visible(what), "homi log -n 50")
+    status = facts.daemon.status
+    for told, fix in (
+        (status.findings, "homi quarantine ls shows what was set aside; homi restart"),
+        (status.notes, "homi log -n 50"),
+    ):
+        for what in told[:SHOWN]:
+            yield warn(visible(what), fix)
+        if len(told) > SHOWN:
+            yield warn(f"{len(told) - SHOWN} more of these", "homi status")
 
 
 def _files(facts: Facts) -> Iterator[Verdict]:

@@ -15,6 +15,12 @@ from homi.peers import process, registry
 from homi.visible import visible
 
 _INBOUND = re.compile(r'"crossSessionInbound"\s*:\s*"(\w+)"')
+_VERSION = re.compile(r"[0-9]+\.[0-9]+(?:\.[0-9]+)*")
+# Client → how a person calls it, what homi was measured against, what updates it.
+KNOWN = {
+    "": ("Claude Code", registry.VERSION, "claude update"),
+    "codex": ("Codex", "0.171.0", "npm install -g @openai/codex"),
+}
 FILES = (".claude/settings.json", ".claude/settings.local.json")  # of a project
 
 
@@ -42,16 +48,20 @@ def _no(answers: bool | None) -> bool:
 
 def _clients(facts: Facts) -> Iterator[Verdict]:
     """The clients are such as homi was measured against."""
-    known = numbers(registry.VERSION)
     for session in facts.sessions:
-        found = numbers(session.version)
-        if session.client or not found or found[:2] == known[:2]:
+        client = KNOWN.get(session.client)
+        version = _VERSION.search(session.version)
+        if client is None or version is None:
             continue
-        text = f"pid {session.pid} is of Claude Code {visible(session.version)}"
+        name, measured, update = client
+        found, known = numbers(version[0]), numbers(measured)
+        if found[:2] == known[:2]:
+            continue
+        who = visible(session.name) or f"pid {session.pid}"
         newer = "pip install --upgrade homi-postmaster, then homi restart"
         yield warn(
-            f"{text}, homi knows {registry.VERSION}",
-            newer if found > known else "claude update, then start it again",
+            f"{who} is of {name} {version[0]}, homi knows {measured}",
+            newer if found > known else f"{update}, then start it again",
         )
 
 
@@ -130,7 +140,7 @@ CHECKS = (
         "clients",
         "homi knows the clients that run",
         _clients,
-        f"none is of another than {registry.VERSION}",
+        "none is of another version",
         daemon=True,
     ),
     Check(

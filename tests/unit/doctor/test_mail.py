@@ -18,7 +18,7 @@ from homi.store.index import Index
 from homi.store.pickup import Spooled
 from homi.store.quarantine import Quarantine
 from homi.store.ring import PAGE, Ring, frame
-from tests.unit.doctor.kit import Given, bad, facts, fine, told
+from tests.unit.doctor.kit import Given, bad, facts, fine, look, told
 
 ID = "0199f3a2-61b4-7c7e-9d0e-aaaa00000001"
 AT = "2026-11-30T01:02:03.000Z"
@@ -134,6 +134,9 @@ def test_what_only_a_person_lets_go_is_told_with_the_command(root: Path) -> None
     fine(CHECKS, "holds", told(root, queue=seen("no-owner")))
     found = bad(CHECKS, "holds", told(root, queue=seen("loop")))
     assert found.fix == f"homi continue {ID}"
+    both = [*seen("loop"), *seen("loop"), *seen("scan")]
+    rows = look(CHECKS, "holds", told(root, queue=both))
+    assert [row.text.partition(" for ")[0] for row in rows] == [f"{ID} and 1 more", ID]
     for reason in PERSON:
         assert bad(CHECKS, "holds", told(root, queue=seen(reason)))
     assert Reason.PACED not in PERSON

@@ -9,7 +9,7 @@ from homi.doctor.check import Grade
 from homi.doctor.service import CHECKS
 from homi.spawn.state import Spawned, State
 from homi.woken import WakeRow
-from tests.unit.doctor.kit import Given, bad, facts, fine, told
+from tests.unit.doctor.kit import Given, bad, facts, fine, look, told
 
 
 def test_a_daemon_that_does_not_run_fails(root: Path) -> None:
@@ -34,6 +34,8 @@ def test_what_the_daemon_found_and_notes_is_told(root: Path) -> None:
     fine(CHECKS, "findings", told(root))
     assert bad(CHECKS, "findings", told(root, findings=["inbox.jsonl, byte 7: x"]))
     assert bad(CHECKS, "findings", told(root, notes=["peer: a folder is gone"]))
+    many = look(CHECKS, "findings", told(root, notes=["x"] * 40))
+    assert (len(many), many[-1].text) == (6, "35 more of these")
 
 
 def test_too_few_descriptors_are_told(root: Path) -> None:

@@ -50,14 +50,18 @@ def test_a_session_without_a_socket_is_told(root: Path) -> None:
 
 
 def test_a_client_that_homi_does_not_know_is_told(root: Path) -> None:
-    def seen(version: str) -> list[SessionRow]:
-        return [SessionRow(pid=77, version=version)]
+    def seen(version: str, client: str = "") -> list[SessionRow]:
+        return [SessionRow(pid=77, version=version, client=client)]
 
     fine(CHECKS, "clients", told(root, sessions=seen(registry.VERSION)))
     newer = bad(CHECKS, "clients", told(root, sessions=seen("3.0.1")))
     assert "homi-postmaster" in newer.fix
     older = bad(CHECKS, "clients", told(root, sessions=seen("1.9.1")))
     assert older.fix.startswith("claude update")
+    fine(CHECKS, "clients", told(root, sessions=seen("codex/0.171.9 (x)", "codex")))
+    old = told(root, sessions=seen("codex/0.90.0 (x)", "codex"))
+    assert "Codex 0.90.0" in bad(CHECKS, "clients", old).text
+    fine(CHECKS, "clients", told(root, sessions=seen("", "aider")))
 
 
 @pytest.mark.parametrize("word", ["hold", "refuse"])
