@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from homi.address import Address, Device, Name
 from homi.clock import SystemClock
 from homi.envelope import encode
-from homi.errors import BadMessage, CannotCreate, HomiError, Usage
+from homi.errors import BadMessage, CannotCreate, HomiError, StorageFailed, Usage
 from homi.moving.parcel import Parcels
 from homi.moving.said import Asked, Do, Manifest, Part, Said
 from homi.moving.target import Here, Target
@@ -37,11 +37,14 @@ class Machine:
         self.parcels = Parcels(self.blobs)
         self.started: list[tuple[str, str, str]] = []
         self.refuses: HomiError | None = None
+        self.full: HomiError | None = None  # its disk
         self.names = names_at(root)
 
     async def bring(self, name: Name, lines: Iterable[bytes]) -> tuple[int, int]:
         """Every line of a name that is here can be stored."""
         assert self.names.get(name) is not None
+        if self.full is not None:
+            raise self.full
         return len(list(lines)), 0
 
     async def spawn(self, name: Name, cwd: str, session: str) -> None:
@@ -165,6 +168,22 @@ def test_an_agent_without_a_folder_stands_in_the_way(tmp_path: Path) -> None:
         answers(target, asked("plan", spawn=True))
     folder = str(tmp_path)
     assert answers(target, asked("plan", spawn=True, cwd=folder)).cwd == folder
+
+
+def test_what_came_waits_for_a_disk_that_is_full(tmp_path: Path) -> None:
+    """It is put in place, and the agent started, when there is room."""
+    machine = Machine(tmp_path)
+    machine.full = StorageFailed("no space left")
+    target = machine.target()
+    assert answers(target, machine.claim(spawn=True)).there
+    found = counts(target)
+    assert (found.settled, found.notes) == (False, ["it waits: no space left"])
+    assert machine.started == []
+    machine.full = None
+    target = machine.target()
+    sweeps(target)
+    assert counts(target).messages == 1
+    assert machine.started == [("ada", "", "")]
 
 
 def test_a_name_that_goes_on_is_not_started_here(tmp_path: Path) -> None:
