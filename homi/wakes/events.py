@@ -126,6 +126,10 @@ class Events:
             watch.marks.remove()
         if found is not None and found.trigger.kind == "exit":
             self._unwatch(found)
+        self._wanted.discard(wake)
+        self._polled.pop(wake, None)
+        self._took.pop(wake, None)
+        self._tell(wake)  # no look will
 
     def stored(self, wake: str, marks: dict[str, str]) -> None:
         """An envelope that tells of these is kept; 74 where that cannot be noted."""

@@ -204,6 +204,23 @@ def _told(land: Land) -> list[str]:
     return [x.partition(": ")[2] for x in lines if x.startswith("file: ")]
 
 
+def test_who_waits_for_the_first_look_is_told_where_none_will_come(
+    tmp_path: Path, gh: Program
+) -> None:
+    """Somebody else removed the wake meanwhile."""
+    gh.path.write_text("#!/bin/sh\nexec sleep 60\n")
+
+    async def scenario(land: Land) -> None:
+        told: list[str] = []
+        wake = land.wake("pr", "cli/cli")
+        land.keeper.add(wake, lambda: told.append("added"))
+        assert told == []
+        land.keeper.remove(wake.id)
+        assert told == ["added"]
+
+    play(tmp_path, scenario)
+
+
 def test_what_a_removed_wake_had_seen_is_removed_too(tmp_path: Path) -> None:
     """Also where a death came between the two."""
 
