@@ -43,6 +43,7 @@ def classify(
     if thread is not None:
         bound = owners is not None and below_codex(pid)
         session = owners.thread(thread) if owners is not None and bound else None
+        session = session or _headless(pid, sessions)
     else:
         session = session_above(pid, sessions)
     if session is not None:
@@ -66,6 +67,14 @@ def below_codex(pid: int) -> bool:
         for each in process.ancestors(pid)
         for word in process.arguments(each)[:2]
     )
+
+
+def _headless(pid: int, sessions: Sessions) -> Session | None:
+    """What a run of Codex that homi began is for: that process has one thread."""
+    for each in process.ancestors(pid):
+        if (body := sessions.worked_for(each)) is not None:
+            return body if body.entrypoint == "codex" else None
+    return None
 
 
 def session_above(pid: int, sessions: Sessions) -> Session | None:

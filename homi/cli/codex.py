@@ -8,12 +8,13 @@ import click
 
 from homi import paths
 from homi.address import show
+from homi.cli import headless as runs
 from homi.cli import options, output
 from homi.cli.mail import Mail
 from homi.codex import ask
 from homi.codex.thread import Failed, Status, Thread, Unreachable, plain
 from homi.connection import Connection
-from homi.errors import NoInput, Usage
+from homi.errors import NoInput, NotReached, Usage
 from homi.ids import SHAPE
 from homi.orders.codex import CodexPeer
 from homi.threads import Peered, ThreadRow
@@ -44,6 +45,7 @@ def codex(ctx: click.Context, /, *, as_json: bool) -> None:
 @click.argument("name", metavar="NAME")
 @click.option("--thread", metavar="ID", help="That thread.")
 @click.option("--cwd", metavar="DIR", help="The one thread that is open in DIR.")
+@click.option("--headless", is_flag=True, help="One of homi's own, in no terminal.")
 @_home
 @options.as_json
 @click.pass_obj
@@ -55,6 +57,7 @@ def peer(
     cwd: str | None,
     codex_home: str | None,
     *,
+    headless: bool,
     as_json: bool,
 ) -> None:
     """Bind NAME, which is claimed if it is not, to a thread.
@@ -62,8 +65,16 @@ def peer(
     \b
       $ homi codex peer gds-agent --cwd .
       $ homi codex peer gds-agent --thread 0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b
+      $ homi codex peer reviewer --headless --cwd ~/src/gds
     """
     place = _codex_home(codex_home)
+    if headless:
+        session = "" if thread is None else _free(place, thread)
+        folder = os.path.realpath(os.path.expanduser(cwd or os.curdir))
+        root = paths.state_root(home)
+        done = runs.order(root, name, "codex", (), folder, session, place)
+        runs.tell(done, as_json=as_json)
+        return
     if (thread is None) == (cwd is None):
         raise Usage("which thread is meant?", hint="either --thread ID or --cwd DIR")
     found = _open_in(place, cwd) if thread is None else _of_id(place, thread)
@@ -174,6 +185,29 @@ def _of_id(place: str, wanted: str) -> Thread:
         raise NoInput(
             f"no thread {wanted} in {show(place)}: {error.text}", hint="homi codex ls"
         ) from error
+
+
+def _free(place: str, wanted: str) -> str:
+    """The id of a thread that nobody has open, and nothing waits for: what is in its
+    queue would be lost as a run in it ends."""
+    found = _of_id(place, wanted)
+    if found.status.word != NOT_KNOWN.word:
+        raise NotReached(
+            f"thread {found.id} is open",
+            hint="close it, or leave out --headless: its mail comes there as turns",
+            reason="busy",
+        )
+    try:
+        rows = ask.waiting(place, found.id)
+    except (Failed, Unreachable):
+        rows = 0
+    if rows:
+        raise NotReached(
+            f"{rows} wait in the queue of thread {found.id}: a run would lose them",
+            hint=f"codex resume {found.id} gets them done",
+            reason="busy",
+        )
+    return found.id
 
 
 def _names(mail: Mail) -> dict[str, str]:

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from homi.address import parse_claimable, show
 from homi.cli import output
@@ -16,6 +17,8 @@ from homi.connection import Connection
 from homi.errors import Usage
 from homi.orders.commands import CommandBind
 from homi.spawn import clients, tree
+
+HOME = "CODEX_HOME"
 
 
 def bind(
@@ -27,20 +30,33 @@ def bind(
             f"no client {show(client)} is known",
             hint=f"one of {', '.join(clients.CLIENTS)}",
         )
-    if client not in ready.names():
-        raise Usage(
-            f"{client} is not started without a terminal here",
-            hint=f"homi spawn {name} --cli {client}",
-        )
-    label, template = ready.load(client)
     where = tree.make(root, parse_claimable(name), cwd) if own else cwd
+    return order(root, name, client, argv, where)
+
+
+def order(
+    root: Path,
+    name: str,
+    client: str,
+    argv: tuple[str, ...],
+    cwd: str,
+    session: str = "",
+    home: str = "",
+) -> CommandDone:
+    """The same in a folder that is there, going on with session.  home: of Codex; else
+    that of who asks, which need not be the daemon's."""
+    label, template = ready.load(client)
+    home = home or os.environ.get(HOME, "")
+    if client == clients.CODEX and home:
+        template = replace(template, env=[*template.env, f"{HOME}={home}"])
     request = CommandBind(
         i=1,
         name=name,
         label=label,
         template=msgspec.to_builtins(template),
-        cwd=where,
+        cwd=cwd,
         args=list(argv),
+        session=session,
         path=os.environ.get("PATH", ""),
     )
     with Connection(root) as daemon:

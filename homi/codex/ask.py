@@ -23,6 +23,11 @@ def thread(home: str, wanted: str) -> Thread:
     return _ask(home, lambda server: server.thread(wanted))
 
 
+def waiting(home: str, wanted: str) -> int:
+    """How many rows wait in the queue of that thread; Failed, Unreachable (69)."""
+    return len(_ask(home, lambda server: server.rows(wanted)))
+
+
 def _ask(home: str, question: Callable[[Server], Awaitable[Found]]) -> Found:
     async def main() -> Found:
         server = Server(home)

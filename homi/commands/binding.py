@@ -14,6 +14,7 @@ from homi.address import Name, show
 from homi.claims import Body
 from homi.commands.template import Template, convert, uses
 from homi.errors import Usage
+from homi.ids import SHAPE
 from homi.seats import launch
 
 CLIENT = "command"
@@ -54,6 +55,13 @@ def make(name: Name, chosen: Chosen) -> Body:
     template = _whole(chosen, path, folder)
     if chosen.session and not is_session(chosen.session):
         raise Usage(f"{show(chosen.session)} cannot be the id of a session")
+    if (
+        chosen.session
+        and template.live == "codex"
+        and not SHAPE.fullmatch(chosen.session)
+    ):
+        # Of a name that no thread has Codex makes a new one, and says nothing.
+        raise Usage(f"a thread is named by a UUID, not {show(chosen.session)}")
     needed = uses(template.argv, "session") and not template.new
     if needed and not chosen.session:
         raise Usage(

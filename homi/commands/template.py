@@ -54,7 +54,8 @@ class Template(
     timeout_s: float = TIMEOUT
     env: list[str] = []  # what it inherits beside the basics; NAME=VALUE is set
     max_body: int = BODY_MAX
-    live: Literal["", "claude"] = ""  # never while a session of that client has it
+    # Never while a session of that client has it, or a thread that letters go to.
+    live: Literal["", "claude", "codex"] = ""
 
 
 def parse(text: str, where: str) -> Template:

@@ -126,6 +126,8 @@ class CommandWatch:
         elif self._elsewhere(command, self.session(body)):
             shut, status = Reason.BUSY, "waiting"
             waits = "the end of a session that has its conversation"
+            if command.template.live == "codex":
+                waits = "its thread, which another name is bound to"
         return Session(
             pid=0,
             start=body.ref.start,
@@ -142,8 +144,12 @@ class CommandWatch:
 
     def _elsewhere(self, command: Command, session: str) -> bool:
         """Whether a live session has the conversation: two would write it."""
-        if not session or command.template.live != "claude":
+        if not session or not command.template.live:
             return False
+        if command.template.live == "codex":
+            # What waits in the queue of a thread is lost as a run in it ends.
+            bodies = (claim.body for claim in self._names.all())
+            return any(b and (b.client, b.id) == ("codex", session) for b in bodies)
         found = self._sessions.live.values()
         return any(s.session_id == session and not self._ours(s) for s in found)
 

@@ -75,7 +75,15 @@ class Commanding:
         names.check_body(name, body)
         for claim in names.all():
             other = claim.body
-            if other is None or other.client != CLIENT or claim.name == name:
+            if other is None or claim.name == name:
+                continue
+            thread = (other.client, other.id) == ("codex", wanted.session)
+            if thread and wanted.template.live == "codex":
+                raise CannotCreate(
+                    f"letters for {claim.name} are queued to that thread",
+                    hint=f"homi codex unpeer {claim.name}, or bind another",
+                )
+            if other.client != CLIENT:
                 continue
             theirs = self._commands.session(other)
             if wanted.session and _same(wanted, other, theirs):

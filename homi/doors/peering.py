@@ -51,11 +51,26 @@ class Peering:
             cwd=request.cwd,
             options=options,
         )
+        self._alone(name, body.id)
         self._office.names.check_body(name, body)  # what is refused claims nothing
         fresh = self._claim(name)
         self._office.names.embody(name, body)
         done = Peered(name, "peer", body.id, body.home, body.cwd, fresh)
         reply(request.i, done)
+
+    def _alone(self, name: Name, thread: str) -> None:
+        """73 where another name has runs in that thread: what is queued to it is lost
+        as one ends."""
+        commands = self._office.commands
+        for claim in self._office.names.all():
+            body = claim.body
+            if body is None or body.client != "command" or claim.name == name:
+                continue
+            if commands is not None and commands.session(body) == thread:
+                raise CannotCreate(
+                    f"{claim.name} goes on with that thread without a terminal",
+                    hint=f"homi command unbind {claim.name}, or another thread",
+                )
 
     def _part(self, name: Name) -> Peered:
         """The name is bound to no thread any more, and stays claimed."""

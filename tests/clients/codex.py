@@ -5,6 +5,7 @@ import os
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,7 @@ class Codex:
         self._machine = machine
         self._command = install()
         self.home = machine.state / "codex"
-        self.home.mkdir(mode=0o700)
+        self.home.mkdir(mode=0o700, exist_ok=True)
         self.config = self.home / "config.toml"
         self.config.write_text(CONFIG)
         api = [sys.executable, str(HERE / "fake_responses.py"), "--port", str(PORT)]
@@ -78,6 +79,16 @@ class Codex:
     def tui(self) -> list[str]:
         """What starts it in a terminal."""
         return [str(self._command)]
+
+    def command(self) -> Path:
+        """A folder with what starts it on the machine, for a PATH outside of it."""
+        folder = self._machine.state / "inside"
+        folder.mkdir(exist_ok=True)
+        program = folder / "codex"
+        real = shlex.join(self._machine.enter([str(self._command)]))
+        program.write_text(f'#!/bin/sh\nFAKE_KEY=dummy exec {real} "$@"\n')
+        program.chmod(0o755)
+        return folder
 
     def run(self, *argv: str) -> str:
         """The output of a command of the client's that must succeed."""
@@ -119,6 +130,20 @@ class Codex:
     def log(self) -> list[Json]:
         """The requests that its model was sent."""
         return list(self._get("/_ctl/log"))
+
+    def tools(self, say: Callable[[], None]) -> None:
+        """Have it say something until its model is given homi's tools: a thread begins
+        without them, and what names threads never has any."""
+        seen = len(self.log())
+
+        def given() -> bool:
+            before = len(self.log())
+            say()
+            until(lambda: len(self.log()) > before, "a turn", 20, 0.2)
+            made = self.log()[seen:]
+            return any(tool.endswith("/send") for one in made for tool in one["tools"])
+
+        until(given, "its tools", 60, 2.0)
 
     def end(self) -> None:
         """The API is gone, and what serves threads; a turn ends by itself."""

@@ -1,10 +1,11 @@
 """The real Codex, live on a screen, with a name."""
 
+import json
 from collections.abc import Iterator
 
 import pytest
 
-from tests.clients.codex import Codex
+from tests.clients.codex import Codex, Json
 from tests.clients.conftest import Post
 from tests.clients.harness import Claude
 from tests.standin.place import until
@@ -71,3 +72,63 @@ def test_a_live_thread_gets_its_mail(claude: Claude, codex: Codex, post: Post) -
     until(lambda: "not-loaded" in post.ok("legs", "bob"), "it is closed", 120, 1.0)
     later = post.send("bob", "letter four")
     waits(post, later, "not-loaded")
+
+
+def test_a_name_without_a_terminal_gets_each_letter_as_a_run(
+    claude: Claude, codex: Codex, post: Post
+) -> None:
+    """In one thread that goes on over the daemon's death; it answers, and writes by
+    homi's tools as its name.  No letter is queued to such a thread."""
+    post.ok("setup", "codex", "--config-dir", str(codex.home))
+    path = f"{codex.command()}:{post.env()['PATH']}"
+    inside = {"PATH": path, "CODEX_HOME": str(codex.home)}
+    bound = ("spawn", "cody", "--cli", "codex", "--headless", "--cwd", str(claude.work))
+    extra = ("--", "-c", "mcp_servers.homi.required=true")
+    done = post.homi(*bound, *extra, **inside)
+    assert done.returncode == 0, done.stderr
+    ask = ("ask", "--from", "svc", "--timeout", "100", "cody")
+    assert post.ok(*ask, "are you there?") == "ok\n"
+
+    def row() -> Json:
+        return dict(json.loads(post.ok("command", "ls", "--json")))
+
+    thread = row()["session"]
+    post.send("cody", 'CALL send {"to":"svc","text":"from a run"}')
+    line = post.stored("svc", "from a run")
+    assert (line["msg"]["from"], line["via"]["verified"]) == ("cody", True)
+    slow = post.send("cody", "SLEEP 6 and then")
+    post.reached("cody", slow, "offered", 40)
+    post.kill()
+    post.start()
+    post.reached("cody", slow, "seen", 60)
+    assert row()["session"] == thread
+    assert any("are you there?" in one["text"] for one in codex.log()[-1:])
+    home = ("--home", str(codex.home))
+    done = post.homi("codex", "peer", "bob", "--thread", thread, *home)
+    assert (done.returncode, "cody goes on" in done.stderr) == (73, True), done.stderr
+    post.ok("command", "unbind", "cody")
+    again = ("codex", "peer", "cody", "--headless", "--thread", thread, *home)
+    done = post.homi(*again, "--cwd", str(claude.work), **inside)
+    assert done.returncode == 0, done.stderr
+    assert post.ok(*ask, "still there?") == "ok\n"
+    assert row()["session"] == thread
+
+
+def test_a_thread_writes_as_the_name_it_is_bound_to(
+    claude: Claude, codex: Codex, post: Post
+) -> None:
+    """By homi's tools, each call for the thread it is of; one without a name is told
+    how it gets one."""
+    home = ("--home", str(codex.home))
+    post.ok("setup", "codex", "--config-dir", str(codex.home))
+    claude.tmux("kill-session", "-t", "cx", check=False)
+    codex.live("cx")
+    codex.tools(lambda: claude.type("cx", "hello"))
+    claude.type("cx", 'CALL send {"to":"svc","text":"nobody wrote this"}')
+    claude.shows("cx", "done")
+    assert any("homi codex peer NAME" in one["text"] for one in codex.log())
+    post.json("codex", "peer", "bob", "--cwd", str(claude.work), *home)
+    claude.type("cx", 'CALL send {"to":"svc","text":"as bob"}')
+    line = post.stored("svc", "as bob")
+    assert (line["msg"]["from"], line["via"]["verified"]) == ("bob", True)
+    assert not any("nobody wrote" in one["msg"]["text"] for one in post.lines("svc"))

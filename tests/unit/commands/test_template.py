@@ -9,7 +9,7 @@ from homi.commands.template import Template, filled, parse
 from homi.errors import BadConfig, NoInput
 
 
-@pytest.mark.parametrize("name", ["aider", "claude", "gemini", "opencode"])
+@pytest.mark.parametrize("name", ["aider", "claude", "codex", "gemini", "opencode"])
 def test_each_template_of_homi_can_be_used(name: str) -> None:
     """And none gives a letter away in an argument."""
     label, template = ready.load(name)
@@ -20,7 +20,7 @@ def test_each_template_of_homi_can_be_used(name: str) -> None:
 
 def test_the_list_has_every_template() -> None:
     """What the refusal of an unknown one prints."""
-    assert ready.names() == ["aider", "claude", "gemini", "opencode"]
+    assert ready.names() == ["aider", "claude", "codex", "gemini", "opencode"]
 
 
 def test_a_file_of_a_persons_own_is_read(tmp_path: Path) -> None:
