@@ -4,6 +4,7 @@ Owns the steps with tmux, which block; who starts what, and when, is the keeper'
 homi-spawn(1).
 """
 
+import contextlib
 import os
 import signal
 from pathlib import Path
@@ -89,7 +90,8 @@ class Seated:
                 self._server.kill(seat)
                 return
         if run.pid and process.alive(run.pid, run.start):
-            os.kill(run.pid, signal.SIGTERM)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(run.pid, signal.SIGTERM)
 
     def _free(self, name: Name) -> str:
         """The first name for a seat of name that no living one has."""
