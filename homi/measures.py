@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from homi.visible import visible
+
 COUNTER, GAUGE = "counter", "gauge"
 
 
@@ -80,5 +82,6 @@ def _value(sample: Sample) -> str:
 
 
 def _quoted(text: str) -> str:
-    """The value of a label."""
+    """The value of a label, harmless on a terminal."""
+    text = "\n".join(map(visible, text.split("\n")))
     return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")

@@ -23,7 +23,7 @@ def test_families_stand_together_with_their_kinds() -> None:
 
 def test_a_label_of_others_ends_no_line() -> None:
     """A session says of itself what it likes."""
-    sample = Sample("homi_sessions", 1, {"status": 'a"b\\c\nd'})
+    sample = Sample("homi_sessions", 1, {"status": 'a"b\\c\nd\x1b[2J\r'})
     assert list(exposition([sample]))[-1] == (
-        'homi_sessions{status="a\\"b\\\\c\\nd"} 1'
+        'homi_sessions{status="a\\"b\\\\c\\nd\\\\x1b[2J\\\\r"} 1'
     )
