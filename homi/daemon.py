@@ -65,8 +65,9 @@ def run(root: Path, settings: Config) -> int:
     HomiError where it cannot start: 73 another daemon has the root, 74 the disk,
     76 a newer state file, 78 the root or the socket folder is not private.
     """
+    heritage = succession.heritage(os.environ)  # before the log is opened
     with process.prepare(root):
-        heritage = succession.heritage(os.environ)
+        heritage.tell()
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             daemon = runner.run(_live(root, settings, heritage))
     daemon.succession.follow()

@@ -115,12 +115,19 @@ class Bequest:
 class Inherited:
     """What this process has from the homi it was before; nothing, at a first start."""
 
-    def __init__(self, estate: Estate | None = None) -> None:
-        """Nothing of it is believed before it is asked for."""
+    def __init__(self, estate: Estate | None = None, amiss: str = "") -> None:
+        """Nothing of it is believed before it is asked for.  amiss: why there is
+        nothing, where there should be."""
         self.any = estate is not None
+        self._amiss = amiss
         self._lock = estate.lock if estate else -1
         self._sockets = {each.path: each for each in estate.sockets} if estate else {}
         self._senders = estate.senders if estate else []
+
+    def tell(self) -> None:
+        """Log what was amiss: it was found before there was a log."""
+        if self._amiss:
+            log.warning("nothing passed over, all is begun anew: %s", self._amiss)
 
     def lock(self, path: str) -> int | None:
         """The descriptor of the lock file at path, locked; None: take it anew."""
@@ -192,20 +199,22 @@ class Inherited:
 
 def inherited(environment: MutableMapping[str, str]) -> Inherited:
     """What the environment says that this process has; nothing where it says nothing.
-    What cannot be read is given up whole: the start is then a first one."""
+    What cannot be read is given up whole, and the start is then a first one: this
+    comes before anything is opened here, for every descriptor is closed then."""
     text = environment.pop(VARIABLE, "")
     if not text:
         return Inherited()
     try:
-        with open(int(text), "rb") as will:
+        if (fd := int(text)) <= 2:
+            raise ValueError(f"descriptor {fd}")
+        with open(fd, "rb") as will:
             will.seek(0)
             estate = msgspec.msgpack.decode(will.read(), type=Estate)
         if estate.v != VERSION or estate.pid != os.getpid():
             raise ValueError(f"version {estate.v} of process {estate.pid}")
     except (OSError, ValueError, OverflowError) as error:
-        log.warning("nothing passed over, all is begun anew: %s", error)
         _close_all()
-        return Inherited()
+        return Inherited(amiss=str(error))
     for fd in [estate.lock, *_descriptors(estate)]:
         with contextlib.suppress(OSError, ValueError):
             os.set_inheritable(fd, False)

@@ -126,6 +126,20 @@ def test_a_homi_that_cannot_start_takes_no_daemon_down(place: Place) -> None:
     assert place.json("status")["pid"] == daemon.pid
 
 
+def test_what_cannot_be_believed_is_given_up_before_anything_is_open(
+    place: Place,
+) -> None:
+    """Its descriptors are closed, whichever they are: none of them is the log's, nor a
+    mailbox's that came to have its number."""
+    place.start(HOMI_INHERITS="999")
+    log = place.state / "log" / "homi.log"
+    assert "all is begun anew" in log.read_text()
+    place.ok("stop")
+    assert place.daemon is not None
+    assert place.daemon.wait(PATIENCE) == 0
+    assert log.read_text().splitlines()[-1].endswith("daemon: stopped")
+
+
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
 def test_restarts_under_64_senders_are_seen_by_none(place: Place) -> None:
