@@ -154,7 +154,7 @@ def test_agents_that_start_agents_stop_at_a_depth_and_at_a_count(place: Place) -
     place.ok("spawn", "mother", "--", "--then", many)
     fanned = told(place.work / "fanned", "done")
     assert fanned.count("8 agents run that mother started") == 2
-    assert seats(place, "wide") == 8
+    until(lambda: seats(place, "wide") == 8, "their seats are open")
 
 
 def told(file: Path, word: str = "\n") -> str:
