@@ -11,6 +11,7 @@ from homi.address import (
     Address,
     Device,
     Name,
+    is_name,
     parse_address,
     parse_claimable,
     parse_name,
@@ -34,6 +35,8 @@ from homi.rooms.fanout import Fanout
 from homi.rooms.state import Member
 from homi.routing import resolve
 from homi.store.places import is_queue
+
+UNREADABLE = "it gave an answer this homi cannot read"
 
 
 class Rooming:
@@ -244,11 +247,17 @@ class Rooming:
 
 
 def _from(device: Device, answer: Answer) -> Answer:
-    """What a device tells of its rooms, by addresses as they are here."""
+    """What a device tells of its rooms, by addresses as they are here; nothing that
+    is none is shown."""
     if isinstance(answer, RoomChanged):
+        if not _readable(answer.name, [*answer.members, *answer.already]):
+            return Unavailable(UNREADABLE)
         return replace(answer, name=f"{answer.name}@{device}")
     if not isinstance(answer, RoomRows):
         return answer
+    for each in answer.rooms:
+        if not _readable(each.name, [one.member for one in each.members]):
+            return Unavailable(UNREADABLE)
     return RoomRows(
         [
             replace(
@@ -264,6 +273,12 @@ def _from(device: Device, answer: Answer) -> Answer:
             for each in answer.rooms
         ]
     )
+
+
+def _readable(name: str, members: list[str]) -> bool:
+    """Whether a room and its members can be called so."""
+    parts = (member.split("@", 1) for member in members)
+    return is_name(name) and all(is_name(part) for pair in parts for part in pair)
 
 
 def row(office: Office, fanout: Fanout, name: Name) -> RoomRow:

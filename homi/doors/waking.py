@@ -83,6 +83,11 @@ class Waking:
         """Its trigger is known."""
         _bounded(request)
         to = self._to(request)
+        if self._rights.caller.caller is CallerClass.SERVICE:
+            # Its mail says more than that text, so it would not be known by then.
+            withheld = self._office.postmaster.outward.withheld
+            if (refused := withheld.why(request.text)) is not None:
+                raise refused
         wake = Wake(
             id=ids.new(),
             to=to,

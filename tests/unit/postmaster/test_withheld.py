@@ -18,6 +18,8 @@ from tests.unit.postmaster.test_outward import SECRET, permitted, run  # noqa: F
 from tests.unit.postmaster.test_postmaster import Bench, Turned, letter
 
 AGENT = Stamp(Via(door="peer", uid=0, pid=7, session="s-7", verified=True))
+SERVICE = Stamp(Via(door="control", uid=0, pid=8))
+SPOOLED = Stamp(Via(door="pickup", uid=0, pid=9))
 HISTORY = Stamp(Via(door="import", was=Was(at="2026-01-01T00:00:00Z")))
 TEXT = f"the file ends so:\n{SECRET}"
 AGAIN = f"The file\u200b ends so:   {SECRET.lower()}\n"
@@ -54,6 +56,8 @@ def test_it_reaches_no_other_name_here_and_the_refusal_names_the_first(
         assert (await bench.send(letter("bob", "the file is yours"), AGENT)).kept
         assert (await bench.send(letter(OWNER, TEXT), AGENT)).kept
         assert (await bench.send(letter("ada", TEXT), AGENT)).kept
+        for unproven in (SERVICE, SPOOLED):  # whoever it was may not be ada
+            assert not (await bench.send(letter("ada", TEXT), unproven)).kept
         assert (await bench.send(letter("bob", TEXT))).kept  # a person, at a terminal
 
     run(scenario)
