@@ -6,12 +6,12 @@ homi-room(1) is the page.
 
 import msgspec
 
-from homi.address import Device, Name, parse_name
+from homi.address import POSTMASTER, Device, Name, parse_name
 from homi.clock import Clock
 from homi.company import Guest, RoomChanged, RoomRows
 from homi.doors.office import Office, Told
 from homi.doors.rooming import row
-from homi.errors import NoSuchName, NotAllowed
+from homi.errors import NoSuchName, NotAllowed, Usage
 from homi.policy import may_join
 from homi.rooms.fanout import Fanout
 
@@ -47,8 +47,10 @@ class Guests:
         reply(RoomChanged(name, "join", fresh, already, len(rooms.members(name))))
 
     def _check(self, room: Name, member: str) -> None:
-        """77 where it may not join; 68 where no mail would get to it."""
+        """77 where it may not join; 64 and 67 where nobody would read it."""
         name, _, device = member.partition("@")
+        if name == POSTMASTER:
+            raise Usage(f"{POSTMASTER} is nobody who reads")
         if device not in self._office.facts.devices():
             raise NoSuchName(f"{device} is not linked to {self._office.device}")
         if not may_join(self._office.config.policy, name, device, room):

@@ -140,10 +140,12 @@ class Rooming:
 
     def _abroad(self, request: Room, room: Address, reply: Reply) -> None:
         """Have names of this device join or leave a room of another, which decides."""
-        own: list[str] = [self._own(one) for one in request.members or [SELF]]
-        asked = Guest("leave", room.name, own)
+        given = request.members or [SELF]
         if request.do == "join":
+            own: list[str] = [self._own(one) for one in given]
             asked = Guest("join", room.name, own, notify=request.notify)
+        else:
+            asked = Guest("leave", room.name, [self._gone_from(one) for one in given])
         self._ask(Device(room.device or ""), asked, request.i, reply)
 
     def _ask(self, device: Device, asked: Guest, i: int, reply: Reply) -> None:
@@ -162,11 +164,25 @@ class Rooming:
         given = self._self() if given == SELF else given
         place = resolve(parse_address(given), self._office.facts)
         self._allowed(place.name)
-        if not place.local or self._office.names.is_room(place.name):
+        room = self._office.names.is_room(place.name)
+        if not place.local or room or place.name == POSTMASTER:
             raise Usage(
                 f"{place.to} is no name of this device that could be a member there"
             )
         return self._office.postmaster.open(place.name)
+
+    def _gone_from(self, given: str) -> Name:
+        """The same of one that leaves: it may be nobody's any more."""
+        address = parse_address(self._self() if given == SELF else given)
+        if address.device not in (None, SELF, self._office.device):
+            raise Usage(f"{address} is no name of this device: it leaves from there")
+        try:
+            place = resolve(address, self._office.facts)
+            name = place.name if place.local else address.name
+        except NoSuchName:
+            name = address.name
+        self._allowed(name)
+        return name
 
     def _free(self, name: Name) -> None:
         """73 where the name is somebody's."""

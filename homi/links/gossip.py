@@ -244,10 +244,11 @@ class Gossip:
         only, since it believes whom that leads to."""
 
         def answered(res: Res | None) -> None:
-            if asked.do == "ls":
-                done(read(res, RoomRows))
-            else:
-                done(read(res, RoomChanged))
+            found: msgspec.Struct | HomiError
+            found = read(res, RoomRows if asked.do == "ls" else RoomChanged)
+            if isinstance(found, HomiError) and res is not None:
+                found = _there(device, found)
+            done(found)
 
         exchange = self._met.get(device)
         if exchange is None:
@@ -313,6 +314,13 @@ class _Ids(msgspec.Struct):
 
 
 _ids = msgspec.json.Decoder(_Ids).decode
+
+
+def _there(device: Device, error: HomiError) -> HomiError:
+    """What a device says against it, in words for who is at this one."""
+    fix = error.hint
+    hint = f"homi room ls @{device}" if fix.startswith("homi ") else fix
+    return from_wire(error.code, f"{device} says: {error.text}", hint, error.reason)
 
 
 def read(res: Res | None, kind: type[Answer]) -> Answer | HomiError:

@@ -26,6 +26,9 @@ def leaving(blobs: Blobs, name: str) -> tuple[int, int]:
         refused = _refused(blobs, name, fd, size)
     except UnicodeDecodeError:
         return fd, size
+    except BaseException:
+        os.close(fd)
+        raise
     if refused is not None:
         os.close(fd)
         raise refused

@@ -10,6 +10,7 @@ import logging
 import os
 from collections.abc import Iterable
 
+from homi.errors import StorageFailed
 from homi.store.disk import WRITE, Disk, write_all
 from homi.store.lines import Finding, chunks, split
 from homi.store.quarantine import Quarantine
@@ -31,8 +32,13 @@ class Tally:
         self._lead = b""  # a stump in front must not spoil the next line
 
     def read(self) -> list[tuple[int, bytes]]:
-        """Every terminated line with its offset; empty where there is no file."""
-        found = list(split(chunks(self.path, self._disk)))
+        """Every terminated line with its offset; empty where there is no file.  74
+        where the disk has one and does not give it."""
+        try:
+            found = list(split(chunks(self.path, self._disk)))
+        except OSError as error:
+            text = f"cannot read {self.path}: {error.strerror}"
+            raise StorageFailed(text) from error
         self.lines = len(found)
         return found
 

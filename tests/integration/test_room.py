@@ -179,7 +179,10 @@ def _joined_from_there(pair: Pair) -> None:
     members = [one["member"] for one in row["members"]]
     assert members == ["ada@laptop", "eve@mini", "hall@mini", "zoe@mini"]
     assert "zoe@mini\t" in mini.ok("room", "ls", "team@laptop")
-    assert mini.homi("room", "leave", "team@laptop", "ghost").returncode == 67
+    ghost = mini.homi("room", "leave", "team@laptop", "ghost")
+    told = "homi: laptop says: ghost@mini is no member of team\n"
+    assert (ghost.returncode, ghost.stderr.partition("homi: hint")[0]) == (67, told)
+    assert "hint: homi room ls @laptop" in ghost.stderr
     laptop.send("team", "for zoe")
     told = mini.stored("zoe", "homi inbox --all team on laptop")
     assert told["msg"]["from"] == "team"
@@ -187,3 +190,6 @@ def _joined_from_there(pair: Pair) -> None:
         mini.ok("room", "leave", "team@laptop", "zoe") == "zoe@mini left team@laptop\n"
     )
     assert "zoe" not in laptop.ok("room", "ls", "team")
+    mini.ok("room", "join", "team@laptop", "zoe")
+    mini.ok("release", "zoe")
+    mini.ok("room", "leave", "team@laptop", "zoe")

@@ -1,5 +1,6 @@
 """A text that was refused a way out gets out by no other hand, and stands nowhere."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 from homi.address import OWNER
 from homi.clock import SystemClock
 from homi.envelope import Kind, Via, Was
-from homi.errors import BadMessage
+from homi.errors import BadMessage, StorageFailed
 from homi.links.leaving import leaving
 from homi.postmaster import Stamp
 from homi.store.blobs import Blobs
@@ -134,6 +135,12 @@ def test_no_blob_of_that_text_leaves(
         with pytest.raises(BadMessage, match="refused a way out"):
             leaving(blobs, "a" * 64)
         assert leaving(blobs, "b" * 64)[1] == len("other words")
+        (tmp_path / FILE).unlink()
+        (tmp_path / FILE).mkdir()  # what cannot be read may hold any mark
+        before = len(os.listdir("/dev/fd"))
+        with pytest.raises(StorageFailed, match="cannot read"):
+            leaving(blobs, "b" * 64)
+        assert len(os.listdir("/dev/fd")) == before
 
     run(scenario)
 

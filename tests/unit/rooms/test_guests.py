@@ -49,8 +49,9 @@ def test_a_device_speaks_for_its_own_names_and_gets_what_they_missed_nothing_of(
         again = ask("lab", do="join", room="team", members=["eve"], notify=True)
         assert again.already == ["eve@lab"]
         assert company.rooms.members(TEAM)["eve@lab"].notify
-        with pytest.raises(HomiError):
-            ask("lab", do="join", room="team", members=["eve@pi"])
+        for bad in ("eve@pi", "postmaster", "../x", ""):
+            with pytest.raises(HomiError):
+                ask("lab", do="join", room="team", members=["zoe", bad])
         with pytest.raises(NoSuchName):
             ask("pi", do="leave", room="team", members=["eve"])
         assert ask("lab", do="leave", room="team", members=["eve"]).total == 4
