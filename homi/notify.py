@@ -54,6 +54,11 @@ class Notifier:
         about = "" if self._first_line is None else self._first_line(item)
         self._say(_title(item), about or f"homi read {item.id}")
 
+    def waits(self, name: Name, seat: str) -> None:
+        """Mail for name waits for an answer that only the person gives."""
+        if self._command and self._spend():
+            self._say(f"{name} waits for an approval", f"homi seat state {seat}")
+
     def close(self) -> None:
         """Say nothing any more."""
         if self._timer is not None:

@@ -46,4 +46,5 @@ def notifier(office: Office, postmaster: Postmaster, clock: Clock) -> Notifier:
     config = office.config
     made = Notifier(config.notify, clock, first if config.notify_text else None)
     postmaster.subscribe(made.arrived)
+    office.waits = made.waits
     return made

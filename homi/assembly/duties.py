@@ -72,7 +72,7 @@ def connect(office: Office, courier: Courier, reach: Reach, talk: Talk) -> Dutie
             moving.connect(office, talk, reach.clock),
             spawn.connect(office, reach),
             wakes.connect(office, reach),
-            seats.connect(office, talk),
+            seats.connect(office, talk, courier),
         ]
     )
     made.findings += reach.findings

@@ -1,7 +1,7 @@
-"""Seats across devices, joined to the links of a daemon.
+"""Seats across devices, joined to the links; their dialogs, joined to the person.
 
-Owns how many of them one device may keep busy; what it may is decided by its grant,
-what is done by homi.doors.  homi-seat(1).
+Owns when a person is told that a seat asks, and how many questions one device may keep
+open; what it may is decided by its grant, what is done by homi.doors.  homi-seat(1).
 """
 
 import asyncio
@@ -13,9 +13,11 @@ from pathlib import Path
 import msgspec
 
 from homi.address import Device, Name
+from homi.courier.courier import Courier
 from homi.doors.answers import Answer
 from homi.doors.office import Office
 from homi.doors.seatguests import SeatGuests
+from homi.envelope import LedgerLine, Reason, Rung
 from homi.errors import HomiError, NotReached
 from homi.links.answering import Asker, Grant, Reply
 from homi.links.frames import Res
@@ -24,15 +26,17 @@ from homi.links.talk import Talk
 from homi.seated import SeatAsk, SeatSaid
 from homi.seats.server import Server
 from homi.store.lines import Finding
+from homi.store.mailbox import Item
 
 VERB = "seat"
 LIMIT = 25.0  # s another device may take to type and to see what became of it
 AT_ONCE = 2  # questions of one device that are worked on
 
 
-def connect(office: Office, talk: Talk) -> "Seats":
+def connect(office: Office, talk: Talk, courier: Courier) -> "Seats":
     """Let seats be driven from here and, by who may, here; from start() on."""
     seats = Seats(office, talk)
+    courier.subscribe(seats.moved)
     office.far_seats = seats.ask
     return seats
 
@@ -47,6 +51,7 @@ class Seats:
         self._talk = talk
         self._guests = SeatGuests(Server.of(Path(office.root)))
         self._busy: Counter[Device] = Counter()
+        self._asking: set[Name] = set()  # their seats stand at a dialog, as was told
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Answer from now on."""
@@ -58,6 +63,20 @@ class Seats:
 
     def sweep(self) -> None:
         """Nothing is kept."""
+
+    def moved(self, name: Name, _item: Item, line: LedgerLine) -> None:
+        """A seat that mail is for stands at a dialog: the person is told once, and
+        again only when its mail waited for something else, or got in, meanwhile."""
+        if line.rung is Rung.INTENT:
+            return
+        if line.reason is not Reason.APPROVAL:
+            self._asking.discard(name)
+            return
+        claim = self._office.names.get(name)
+        body = None if claim is None else claim.body
+        if body is not None and body.client == "seat" and name not in self._asking:
+            self._asking.add(name)
+            self._office.waits(name, str(body.options.get("seat", body.id)))
 
     def ask(
         self, device: Device, asked: SeatAsk, done: Callable[[Answer], None]

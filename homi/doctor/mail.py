@@ -33,7 +33,7 @@ PERSON = {
     Reason.LOOP: "homi continue ID",
     Reason.POLICY: "homi queue release ID",
     Reason.SCAN: "homi queue release ID",
-    Reason.APPROVAL: "answer the dialog of the session",
+    Reason.APPROVAL: "answer its dialog, in a seat by homi seat respond SEAT OPTION",
     Reason.HOST_HELD: "answer the dialog of the session",
     Reason.HOST_REFUSED: 'set "crossSessionInbound": "accept" for that session',
     Reason.SPAWN_FAILING: "homi respawn --now NAME",

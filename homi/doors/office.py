@@ -123,6 +123,7 @@ class Office:
         self.moves: Moves | None = None
         self.neighbours: Neighbours = Alone()
         self.far_seats: AskSeats = _no_seats
+        self.waits: Callable[[Name, str], None] = lambda _name, _seat: None
         self.brief: Briefing = lambda _names, _session, _ready: None
 
     def record(

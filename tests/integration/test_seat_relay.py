@@ -26,6 +26,20 @@ class Bound(Stand):
         place.ok("seat", "bind", "gds", "ada", "--relay")
 
 
+def noting(place: Place) -> None:
+    """A notifier that notes what it is told."""
+    assert place.stop() == 0
+    place.bin.mkdir(exist_ok=True)
+    script = place.bin / "tell"
+    log = place.root / "told"
+    script.write_text(f'#!/bin/sh\nprintf "%s|%s\\n" "$2" "$3" >> {log}\n')
+    script.chmod(0o755)
+    (place.home / ".config" / "homi").mkdir(parents=True, exist_ok=True)
+    with (place.home / ".config" / "homi" / "homi.toml").open("a") as config:
+        config.write('notify = ["tell", "--"]\n')
+    place.start()
+
+
 def owner(place: Place) -> Any:  # noqa: ANN401 - what the command prints
     """Who has the name gds."""
     rows = place.json("ls")
@@ -48,6 +62,7 @@ def test_mail_is_typed_once_the_seat_takes_a_line_and_stays_offered(
 ) -> None:
     """Over a turn, a dialog and a half-typed line nothing is typed; then each letter
     in order, once, with its head and its quoted body."""
+    noting(place)
     stand = Bound(place)
     first = place.send("gds", "the build is red\n/quit")
     place.reached("gds", first, "offered")
@@ -68,6 +83,8 @@ def test_mail_is_typed_once_the_seat_takes_a_line_and_stays_offered(
     stand.keys("ask", "Enter")
     stand.becomes(State.APPROVAL)
     waits(place, second, "approval")
+    told = place.root / "told"
+    until(told.exists, "the person is told")
     stand.keys("Enter")
     stand.becomes(State.IDLE)
     stand.keys("half")
@@ -76,6 +93,7 @@ def test_mail_is_typed_once_the_seat_takes_a_line_and_stays_offered(
     stand.keys(*["BSpace"] * 4)
     place.reached("gds", second, "offered")
     assert stand.got("chose") == ["Yes"]
+    assert told.read_text() == "gds waits for an approval|homi seat state ada\n"
     assert [line.split(" ")[1] for line in stand.got("line") if "homi" in line] == [
         first,
         second,
