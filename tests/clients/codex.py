@@ -131,14 +131,15 @@ class Codex:
         """The requests that its model was sent."""
         return list(self._get("/_ctl/log"))
 
-    def tools(self, say: Callable[[], None]) -> None:
+    def tools(self, say: Callable[[str], None]) -> None:
         """Have it say something until its model is given homi's tools: a thread begins
         without them, and what names threads never has any."""
         seen = len(self.log())
 
         def given() -> bool:
             before = len(self.log())
-            say()
+            # Another text each time: one that stands on the screen is not waited for.
+            say(f"{before} hello")
             until(lambda: len(self.log()) > before, "a turn", 20, 0.2)
             made = self.log()[seen:]
             return any(tool.endswith("/send") for one in made for tool in one["tools"])

@@ -8,6 +8,8 @@ import pytest
 from tests.clients.codex import Codex, Json
 from tests.clients.conftest import Post
 from tests.clients.harness import Claude
+from tests.clients.test_claude import END, results
+from tests.clients.test_mcp import start, tool
 from tests.standin.place import until
 
 pytestmark = [pytest.mark.clients, pytest.mark.timeout(300)]
@@ -118,17 +120,46 @@ def test_a_thread_writes_as_the_name_it_is_bound_to(
     claude: Claude, codex: Codex, post: Post
 ) -> None:
     """By homi's tools, each call for the thread it is of; one without a name is told
-    how it gets one."""
+    how it gets one.  A session of Claude Code and it ask each other by them."""
     home = ("--home", str(codex.home))
     post.ok("setup", "codex", "--config-dir", str(codex.home))
     claude.tmux("kill-session", "-t", "cx", check=False)
     codex.live("cx")
-    codex.tools(lambda: claude.type("cx", "hello"))
+    codex.tools(lambda text: claude.type("cx", text))
     claude.type("cx", 'CALL send {"to":"svc","text":"nobody wrote this"}')
     claude.shows("cx", "done")
     assert any("homi codex peer NAME" in one["text"] for one in codex.log())
     post.json("codex", "peer", "bob", "--cwd", str(claude.work), *home)
-    claude.type("cx", 'CALL send {"to":"svc","text":"as bob"}')
+    claude.type("cx", 'CALL send {"text":"as bob","to":"svc"}')
     line = post.stored("svc", "as bob")
     assert (line["msg"]["from"], line["via"]["verified"]) == ("bob", True)
     assert not any("nobody wrote" in one["msg"]["text"] for one in post.lines("svc"))
+
+    post.ok("claim", "ada")
+    start(claude, "ada")
+
+    asked_it: list[str] = []
+
+    def knows_itself() -> bool:
+        """Its tools come a moment after it, too."""
+        asked_it.append(f"{len(asked_it)} who is there")
+        told = results(claude.say("ada", asked_it[-1], tool("who"), END))
+        return any("you" in one for one in told)
+
+    until(knows_itself, "its tools", 60, 1.0)
+    claude.push("ada", tool("ask", to="bob", text="is beta green?"), END)
+    claude.type("ada", "ask bob")
+    claude.given("ada", "> ok")
+    asked = post.stored("bob", "is beta green?")["msg"]
+    assert post.stored("ada", "ok")["msg"]["reply_to"] == asked["id"]
+    claude.status("ada", "idle")
+    claude.type("cx", 'CALL ask {"to":"ada","text":"is gamma green?"}')
+    asked = post.stored("ada", "is gamma green?")["msg"]
+    assert asked["from"] == "bob"
+    claude.given("ada", "is gamma green?")
+    claude.status("ada", "idle")
+    claude.say(
+        "ada", "answer it", tool("reply", id=asked["id"], text="green as g"), END
+    )
+    post.stored("bob", "green as g")
+    until(lambda: "> green as g" in codex.log()[-1]["text"], "the answer", 30)
