@@ -8,7 +8,7 @@ STAMP   := $(VENV)/.homi-installed
 LIB     := $(PREFIX)/lib/homi
 PYTEST  := $(PY) -m pytest
 
-.PHONY: demo test check test-clients soak bench lint install clean
+.PHONY: demo test check test-clients soak bench lint install uninstall clean
 
 # Without an sshd the demo leaves out its second device, and says so.
 demo: $(STAMP)
@@ -51,6 +51,15 @@ install: $(STAMP)
 	mkdir -p "$(DESTDIR)$(PREFIX)/share/homi"
 	cp -R contrib/completions/. "$(DESTDIR)$(PREFIX)/share/"
 	cp -RL contrib "$(DESTDIR)$(PREFIX)/share/homi/"
+
+# What install wrote, and no mail.
+uninstall:
+	rm -rf "$(DESTDIR)$(LIB)" "$(DESTDIR)$(PREFIX)/share/homi"
+	rm -f "$(DESTDIR)$(PREFIX)/bin/homi"
+	for page in man/*.[1-8]; do \
+	  rm -f "$(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page#man/}"; done
+	cd contrib/completions && find . -type f | while read -r file; do \
+	  rm -f "$(DESTDIR)$(PREFIX)/share/$$file"; done
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache

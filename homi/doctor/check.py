@@ -52,7 +52,7 @@ class Check(NamedTuple):
     name: str
     proves: str
     look: Look  # nothing found: it is well
-    well: str = ""  # what is said then
+    well: str = ""  # what is said then; else what it proves
     daemon: bool = False  # it is asked, so that there must be one
     slow: bool = False  # left out of a quick look
     heal: Callable[[Facts], str] | None = None  # what is safe to do; what was done
@@ -105,7 +105,7 @@ def _found(check: Check, facts: Facts) -> list[Verdict]:
     if check.daemon and facts.daemon is None:
         return [Verdict(Grade.SKIP, "the daemon would be asked")]
     try:
-        return list(check.look(facts)) or [well(check.well or "nothing is wrong")]
+        return list(check.look(facts)) or [well(check.well or check.proves)]
     except HomiError as error:
         return [fail(error.text, error.hint)]
     except OSError as error:

@@ -68,15 +68,19 @@ def _rows(facts: Facts) -> list[LinkRow]:
 
 CHECKS = (
     Check(
-        "links", "other devices can be reached", _links, "none is linked", daemon=True
+        "links",
+        "other devices can be reached",
+        _links,
+        "no device is linked",
+        daemon=True,
     ),
     Check(
         "link-trip",
         "linked devices keep what they are given, three times",
         _kept,
-        "none is up",
+        "no link is up",
         daemon=True,
         slow=True,
     ),
-    Check("clocks", "the clocks of devices agree", _clocks, "they do", daemon=True),
+    Check("clocks", "the clocks of devices agree", _clocks, daemon=True),
 )

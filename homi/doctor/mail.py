@@ -212,6 +212,6 @@ CHECKS = (
     Check("index", "searches and listings know all mail", _index, "there is none yet"),
     Check("pickup", "what was sent without a daemon is stored", _pickup, "it is empty"),
     Check("quarantine", "nothing was refused", _quarantine, "it is empty"),
-    Check("oldest", "no mail waits for days", _oldest, "none waits"),
-    Check("holds", "no mail waits for a person", _holds, "none does", daemon=True),
+    Check("oldest", "no mail waits for days", _oldest, "no mail waits"),
+    Check("holds", "no mail waits for a person", _holds, daemon=True),
 )

@@ -105,8 +105,8 @@ def _wakes(facts: Facts) -> Iterator[Verdict]:
 CHECKS = (
     Check("daemon", "a daemon runs and answers", _daemon),
     Check("version", "the daemon is the homi installed", _version, daemon=True),
-    Check("accept", "new mail is taken", _accept, "it is", daemon=True),
-    Check("findings", "all was whole at the start", _findings, "all was", daemon=True),
+    Check("accept", "new mail is taken", _accept, daemon=True),
+    Check("findings", "all was whole at the start", _findings, daemon=True),
     Check(
         "descriptors",
         "the daemon may open enough files",

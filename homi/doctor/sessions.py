@@ -124,8 +124,10 @@ def _domains(facts: Facts) -> Iterator[Verdict]:
             first = f"{folder}/sessions/{strange[0]}.json"
             text = f"{len(strange)} records of another machine or container"
             yield warn(f"{text}, the first is {first}", f"rm {first}")
-        else:
+        elif os.path.isdir(f"{folder}/sessions"):
             yield well(f"{folder}/sessions is of this machine")
+        else:
+            yield well(f"{folder}/sessions is not there yet: no client has run here")
 
 
 CHECKS = (
@@ -143,9 +145,7 @@ CHECKS = (
         "none is of another version",
         daemon=True,
     ),
-    Check(
-        "inbound", "no setting holds letters back", _inbound, "none does", daemon=True
-    ),
-    Check("names", "each name is of one session", _registry, "each is", daemon=True),
+    Check("inbound", "no setting holds letters back", _inbound, daemon=True),
+    Check("names", "each name is of one session", _registry, daemon=True),
     Check("domains", "the listed sessions are of this machine", _domains),
 )

@@ -90,6 +90,7 @@ def _lingering(facts: Facts) -> Iterator[Verdict]:
     )
     path = Path(base) / "systemd" / "user" / unit.NAME
     if not path.is_file():
+        yield well("no service is set up")
         return
     ask = ("show-user", str(os.getuid()), "--property=Linger", "--value")
     if facts.machine.run("loginctl", *ask).out.strip() != "yes":
@@ -100,5 +101,5 @@ CHECKS = (
     Check("program", "the homi that agents call is this one", _program),
     Check("python", "Python and the libraries are new enough", _python),
     Check("tmux", "seats have a tmux that they can use", _tmux),
-    Check("lingering", "a service outlives the login", _lingering, "it is none"),
+    Check("lingering", "a service outlives the login", _lingering),
 )

@@ -42,6 +42,14 @@ def test_what_is_worst_makes_the_status(root: Path) -> None:
     assert status(examine([broken, odd], seen)) == 2
 
 
+def test_what_is_well_is_told_in_words_that_stand_alone(root: Path) -> None:
+    """What a check proves, where it has no words of its own."""
+    plain = Check("one", "mail is taken", lambda _: [])
+    own = Check("two", "b", lambda _: [], "it is empty")
+    rows = examine([plain, own], facts(root))
+    assert [row.text for row in rows] == ["mail is taken", "it is empty"]
+
+
 def test_quick_leaves_out_what_is_slow(root: Path) -> None:
     """And says nothing of it."""
     check = Check("one", "a", _warns, slow=True)

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from homi.doctor.check import Grade
 from homi.doctor.sessions import CHECKS
 from homi.peers import process, registry
 from homi.reports import NameRow, SessionRow
-from tests.unit.doctor.kit import bad, facts, fine, told
+from tests.unit.doctor.kit import bad, facts, fine, look, told
 
 
 @pytest.fixture
@@ -91,6 +92,17 @@ def test_a_fight_over_a_name_is_told(root: Path) -> None:
     assert "another program" in bad(CHECKS, "names", told(root, names=[noted])).text
     twice = NameRow(name="ada", state="live", others=[78])
     assert "kill 78" in bad(CHECKS, "names", told(root, names=[twice])).fix
+
+
+def test_where_no_client_has_run_the_records_are_said_not_to_be_there(
+    root: Path,
+) -> None:
+    """And with their folder they are this machine's."""
+    [row] = look(CHECKS, "domains", facts(root))
+    assert (row.grade, "is not there yet" in row.text) == (Grade.OK, True)
+    (Path(os.environ["CLAUDE_CONFIG_DIR"]) / "sessions").mkdir(parents=True)
+    [row] = look(CHECKS, "domains", facts(root))
+    assert row.text.endswith("sessions is of this machine")
 
 
 def test_records_of_another_machine_are_told_until_they_are_removed(
