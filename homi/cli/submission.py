@@ -278,7 +278,7 @@ def sender(plan: Plan, dial: Dial) -> str:
     if not found:
         raise Usage(
             "who writes? neither a session nor a person at a terminal calls",
-            hint="--from NAME, one of homi ls",
+            hint="--from NAME, one that homi claim gave you",
         )
     return str(found)
 

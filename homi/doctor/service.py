@@ -99,7 +99,9 @@ def _wakes(facts: Facts) -> Iterator[Verdict]:
     for one in facts.daemon.wakes.wakes:
         if one.failure:
             text = f"wake {one.id} for {one.to}: {visible(one.failure)}"
-            yield warn(text, visible(one.fix) or f"homi wake rm {one.id}")
+            first = visible(one.fix)
+            mend = f"{first}, then homi wake run {one.id}; or " if first else ""
+            yield warn(text, f"{mend}homi wake rm {one.id}")
 
 
 CHECKS = (

@@ -175,7 +175,7 @@ class Asking:
             return [OWNER]
         raise Usage(
             "who answers? neither a session nor a person at a terminal calls",
-            hint="--from NAME, one of homi ls",
+            hint="--from NAME, one that homi claim gave you",
         )
 
 

@@ -43,7 +43,7 @@ class Self(NamedTuple):
         if self.name is None:
             raise Usage(
                 "who writes? neither a session nor a person at a terminal calls",
-                hint="--from NAME, one of homi ls",
+                hint="--from NAME, one that homi claim gave you",
             )
         return self.name
 

@@ -79,4 +79,5 @@ def test_a_wake_that_cannot_fire_is_told_with_its_fix(root: Path) -> None:
 
     fine(CHECKS, "wakes", told(root, wakes=seen("")))
     assert bad(CHECKS, "wakes", told(root, wakes=seen("x"))).fix == "homi wake rm w1"
-    assert bad(CHECKS, "wakes", told(root, wakes=seen("x", "gh auth"))).fix == "gh auth"
+    mend = "gh auth, then homi wake run w1; or homi wake rm w1"
+    assert bad(CHECKS, "wakes", told(root, wakes=seen("x", "gh auth"))).fix == mend
