@@ -21,6 +21,7 @@ from homi.errors import HomiError, NotAllowed, TimedOut, Unavailable, Usage
 from homi.links.book import is_host
 
 CONNECT = 10  # s for the connection alone
+GRACE = 2.0  # s: what ssh takes to end by itself
 LIMIT = 120.0  # s a command may take where nobody types
 TYPING = 600.0  # s where a person may have to find a password
 FAILED = 255  # ssh's own status
@@ -123,21 +124,30 @@ class Ssh:
         """
         said = self._folder / "said"
         limit = limit or (TYPING if _person() else LIMIT)
-        with open(said, "wb") as err:
+        with (
+            open(said, "wb") as err,
+            subprocess.Popen(
+                [self._program, *argv],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=err,
+            ) as ssh,
+        ):
             try:
-                done = subprocess.run(
-                    [self._program, *argv],
-                    input=given,
-                    stdout=subprocess.PIPE,
-                    stderr=err,
-                    timeout=limit,
-                    check=False,
-                )
+                out, _ = ssh.communicate(given, limit)
             except subprocess.TimeoutExpired:
+                ssh.kill()
                 raise TimedOut(
                     f"{self.host} did not finish in {limit:.0f} s",
                     hint="homi pair takes up where it ended",
                 ) from None
+            except KeyboardInterrupt:
+                # It has the key, too, and puts the terminal as it was before it ends.
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    ssh.wait(GRACE)
+                ssh.kill()
+                raise
+        done = subprocess.CompletedProcess(ssh.args, ssh.returncode, out)
         return done, said.read_text(errors="replace").replace("\r", "")
 
 

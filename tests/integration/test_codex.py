@@ -38,7 +38,7 @@ def stands(place: Place, thread: Conversation) -> None:
     def so() -> bool:
         out = place.ok("legs", "bob", "--json").splitlines()
         rows = [json.loads(line) for line in out]
-        return any(r.get("session", {}).get("session") == thread.id for r in rows)
+        return any((r.get("session") or {}).get("session") == thread.id for r in rows)
 
     until(so, "the thread owns bob", step=0.1)
 

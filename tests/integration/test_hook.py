@@ -142,7 +142,8 @@ def test_a_backlog_is_a_digest_for_a_hook_too(place: Place) -> None:
     assert prompt(ada) == ""
     ada.kill()
     again = restricted(place)
-    assert "25 letters are waiting for ada" in prompt(again)
+    digest = "25 letters are waiting for ada"
+    until(lambda: digest in prompt(again), "they are told of again")
 
 
 def test_a_daemon_killed_between_the_brief_and_its_lines_repeats_at_most(

@@ -43,7 +43,7 @@ def person(place: Place, *argv: str) -> subprocess.CompletedProcess[bytes]:
 
 def test_a_refused_secret_is_in_no_file_and_no_output(place: Place) -> None:
     """By the command, through pickup/, and by a program that sends many; the control
-    is a name here, whose inbox has it."""
+    is the person here, whose inbox has it."""
     for options in ((), ("--lines",)):
         text = () if options else (SECRET,)
         given = SECRET if options else ""
@@ -65,7 +65,7 @@ def test_a_refused_secret_is_in_no_file_and_no_output(place: Place) -> None:
     assert token not in text
     assert "password in text at 12" in place.notice("svc", spooled)["msg"]["text"]
     until(lambda: not traces(place), f"the secret is gone: {traces(place)}")
-    place.send("svc", SECRET)
+    place.send("owner", SECRET)
     assert traces(place)
 
 
