@@ -5,6 +5,7 @@ written again after a crash is the same.  Nobody answers them.
 """
 
 from collections.abc import Callable
+from typing import Protocol
 
 from homi import ids
 from homi.address import OWNER, POSTMASTER, Device, Name
@@ -17,6 +18,37 @@ from homi.store.mailbox import Item
 
 # Submits a message to an address; told whether it was kept.
 Write = Callable[[Msg, str, Callable[[bool], None]], None]
+
+
+class Record(Protocol):
+    """Writes a ledger line and tells those who wait for it."""
+
+    def __call__(
+        self,
+        name: Name,
+        line: LedgerLine,
+        done: Callable[[bool], None],
+        *,
+        durable: bool,
+    ) -> None:
+        """done(False): it is not in the ledger."""
+        ...
+
+
+class Bounce(Protocol):
+    """Ends an envelope that cannot be delivered, and tells its sender."""
+
+    def __call__(
+        self,
+        place: Name,
+        item: Item,
+        reason: Reason | None,
+        text: str,
+        by: str,
+        done: Callable[[bool], None] | None,
+    ) -> None:
+        """done(False): it is still pending."""
+        ...
 
 
 class Returns:

@@ -50,7 +50,7 @@ class Adopting:
         name = parse_claimable(request.name)
         session = self._meant(request)
         self._allowed(name, session)
-        fresh = self._claim(name)
+        fresh = self._office.see_claimed(name, self._clock.wall())
 
         def told(now: Session | None) -> None:
             done: Answer
@@ -83,17 +83,17 @@ class Adopting:
         def told(was: str | HomiError) -> None:
             done: Answer
             try:
-                done = (
-                    Adopted(name, 0, session, was, self._claim(name))
-                    if isinstance(was, str)
-                    else was
-                )
+                if isinstance(was, str):
+                    fresh = self._office.see_claimed(name, self._clock.wall())
+                    done = Adopted(name, 0, session, was, fresh)
+                else:
+                    done = was
             except HomiError as error:
                 done = error
             if not self._gone:
                 reply(request.i, done)
 
-        self._no_alias(name)
+        self._office.no_alias(name)
         in_a_thread(work, told)
 
     def _confirmed(
@@ -157,23 +157,6 @@ class Adopting:
             raise CannotCreate(
                 f"another session has {name}, pid {has[0].pid}",
                 hint=f"homi claim --take {name} moves a name between its own sessions",
-            )
-
-    def _claim(self, name: Name) -> bool:
-        """See that it is claimed; whether it was not."""
-        names = self._office.names
-        if names.get(name) is not None:
-            return False
-        self._no_alias(name)
-        names.claim(name, None, self._clock.wall())
-        return True
-
-    def _no_alias(self, name: Name) -> None:
-        """73 for the name of an alias."""
-        if (alias := self._office.names.aliases.get(name)) is not None:
-            raise CannotCreate(
-                f"{name} is an alias of {alias.to}",
-                hint=f"homi alias rm {name} first",
             )
 
 

@@ -44,7 +44,7 @@ class Commanding:
         )
         body = binding.make(name, chosen)
         self._alone(name, body)
-        fresh = self._claim(name)
+        fresh = self._office.see_claimed(name, self._clock.wall(), "bound")
         self._office.names.embody(name, body)
         self._commands.resume(body)
         reply(request.i, _done(name, "bind", body, fresh=fresh))
@@ -91,19 +91,6 @@ class Commanding:
                     f"{claim.name} goes on with that session already",
                     hint=f"homi command unbind {claim.name}, or bind another",
                 )
-
-    def _claim(self, name: Name) -> bool:
-        """See that it is claimed; whether it was not."""
-        names = self._office.names
-        if names.get(name) is not None:
-            return False
-        if (alias := names.aliases.get(name)) is not None:
-            raise CannotCreate(
-                f"{name} is an alias of {alias.to}, so it cannot be bound",
-                hint=f"homi alias rm {name} first",
-            )
-        names.claim(name, None, self._clock.wall())
-        return True
 
 
 def _same(wanted: Command, other: Body, theirs: str) -> bool:

@@ -53,7 +53,8 @@ class Naming:
         name = parse_claimable(request.name)
         if request.take:
             self._rights.need_person("claim --take")
-        self._no_alias(name)
+        if self._office.names.get(name) is None:
+            self._office.no_alias(name, "claimed")
         if request.front is not None:
             self._own_front(name)
         if request.front:
@@ -134,15 +135,6 @@ class Naming:
         session = self._rights.caller.caller is CallerClass.SESSION
         if session and not free and not self._rights.owns(name):
             raise NotAllowed(f"the name {name} is not this session's to be in front of")
-
-    def _no_alias(self, name: Name) -> None:
-        """73 where the name leads elsewhere."""
-        alias = self._office.names.aliases.get(name)
-        if alias is not None and self._office.names.get(name) is None:
-            raise CannotCreate(
-                f"{name} is an alias of {alias.to}, so it cannot be claimed",
-                hint=f"homi alias rm {name} first",
-            )
 
     def _own_alias(self, name: str) -> None:
         """77 where a session would redirect mail that is for another's mailbox."""

@@ -25,6 +25,7 @@ from homi.doors.moving import Moves
 from homi.doors.renaming import Renaming
 from homi.envelope import SHOWN, LedgerLine, MessageId, Reason, Rung, SessionRef
 from homi.errors import (
+    CannotCreate,
     HomiError,
     NoSuchDevice,
     NoSuchName,
@@ -171,6 +172,23 @@ class Office:
         if self.rooms is None or not self.names.is_room(Name(name)):
             return None
         return len(self.rooms.rooms.members(Name(name)))
+
+    def see_claimed(self, name: Name, now: float, cannot: str = "") -> bool:
+        """See that name is claimed; whether it was not.  73 for an alias, as below."""
+        if self.names.get(name) is not None:
+            return False
+        self.no_alias(name, cannot)
+        self.names.claim(name, None, now)
+        return True
+
+    def no_alias(self, name: Name, cannot: str = "") -> None:
+        """73 where the name leads elsewhere; cannot: what it is not to be for that."""
+        if (alias := self.names.aliases.get(name)) is not None:
+            so = f", so it cannot be {cannot}" if cannot else ""
+            raise CannotCreate(
+                f"{name} is an alias of {alias.to}{so}",
+                hint=f"homi alias rm {name} first",
+            )
 
     def take(self, name: Name) -> None:
         """Bind name to the newest other live session of it; 75 if there is none."""

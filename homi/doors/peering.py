@@ -53,7 +53,7 @@ class Peering:
         )
         self._alone(name, body.id)
         self._office.names.check_body(name, body)  # what is refused claims nothing
-        fresh = self._claim(name)
+        fresh = self._office.see_claimed(name, self._clock.wall(), "bound")
         self._office.names.embody(name, body)
         done = Peered(name, "peer", body.id, body.home, body.cwd, fresh)
         reply(request.i, done)
@@ -91,16 +91,3 @@ class Peering:
             raise NotAllowed("a session binds no thread but its own")
         if self._office.names.get(name) is not None and not self._rights.owns(name):
             raise NotAllowed(f"the name {name} is not this session's")
-
-    def _claim(self, name: Name) -> bool:
-        """See that it is claimed; whether it was not."""
-        names = self._office.names
-        if names.get(name) is not None:
-            return False
-        if (alias := names.aliases.get(name)) is not None:
-            raise CannotCreate(
-                f"{name} is an alias of {alias.to}, so it cannot be bound",
-                hint=f"homi alias rm {name} first",
-            )
-        names.claim(name, None, self._clock.wall())
-        return True

@@ -191,11 +191,7 @@ class Rooming:
             raise CannotCreate(
                 f"a session here is called {name}", hint="give the room another name"
             )
-        if (alias := office.names.aliases.get(name)) is not None:
-            raise CannotCreate(
-                f"{name} is an alias of {alias.to}, so it cannot be a room",
-                hint=f"homi alias rm {name} first",
-            )
+        office.no_alias(name, "a room")
 
     def _member(self, given: str) -> str:
         """The address of who is to be a member, as mail to it would be led."""

@@ -83,7 +83,7 @@ class Spawning:
                 return  # it would end at once
             try:
                 self._may_have(name, by)  # others may have come in between
-                self._claim(name)
+                self._office.see_claimed(name, self._clock.wall())
                 if found.brief:
                     self._brief.append(name)
                 self._start(request, reply, partial(self._keeper.order, found))
@@ -176,17 +176,6 @@ class Spawning:
         if not self._gone:
             now = self._clock.wall()
             reply(i, row(what, now) if isinstance(what, Spawned) else what)
-
-    def _claim(self, name: Name) -> None:
-        """See that it is claimed."""
-        names = self._office.names
-        if names.get(name) is None:
-            if (alias := names.aliases.get(name)) is not None:
-                raise CannotCreate(
-                    f"{name} is an alias of {alias.to}",
-                    hint=f"homi alias rm {name} first",
-                )
-            names.claim(name, None, self._clock.wall())
 
     def _may_have(self, name: Name, by: list[str]) -> None:
         """77 where a session would start what is another's, or an agent too many."""

@@ -8,7 +8,7 @@ import logging
 from asyncio import TimerHandle
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from homi.address import Name
 from homi.clock import rfc3339
@@ -18,6 +18,7 @@ from homi.errors import HomiError
 from homi.links.exchange import Exchange
 from homi.links.frames import HEAD_MAX, Not, Refusal, mail_tail
 from homi.links.lanes import Next, Route
+from homi.returns import Bounce, Record
 from homi.store.mailbox import Item, Mailbox
 from homi.turns import Counted, Turned
 from homi.visible import visible
@@ -25,37 +26,6 @@ from homi.visible import visible
 log = logging.getLogger("homi.links")
 
 _REASONS = frozenset(Reason)
-
-
-class Record(Protocol):
-    """Writes a ledger line and tells those who wait for it."""
-
-    def __call__(
-        self,
-        name: Name,
-        line: LedgerLine,
-        done: Callable[[bool], None],
-        *,
-        durable: bool,
-    ) -> None:
-        """done(False): it is not in the ledger."""
-        ...
-
-
-class Bounce(Protocol):
-    """Ends an envelope that cannot be delivered, and tells its sender."""
-
-    def __call__(
-        self,
-        place: Name,
-        item: Item,
-        reason: Reason | None,
-        text: str,
-        by: str,
-        done: Callable[[bool], None] | None,
-    ) -> None:
-        """done(False): it is still pending."""
-        ...
 
 
 def _uncounted(_message: MessageId) -> Counted | None:

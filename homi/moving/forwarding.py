@@ -8,12 +8,13 @@ import asyncio
 import logging
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from homi.address import Address, Device, Name
 from homi.clock import Clock, rfc3339
 from homi.envelope import LedgerLine, Reason, Rung
 from homi.errors import HomiError, NotReached, StorageFailed
+from homi.returns import Bounce, Record
 from homi.store.base import Store
 from homi.store.mailbox import Item, Mailbox
 from homi.store.places import queue_of
@@ -25,37 +26,6 @@ LANDING = 0.01  # s until what is at its commit point is looked for again
 FIRST, LONGEST = 1.0, 30.0  # s until a queue without room is tried again
 
 Moved = Callable[[str | HomiError], None]
-
-
-class Record(Protocol):
-    """Writes a ledger line and tells those who wait for it."""
-
-    def __call__(
-        self,
-        name: Name,
-        line: LedgerLine,
-        done: Callable[[bool], None],
-        *,
-        durable: bool,
-    ) -> None:
-        """done(False): it is not in the ledger."""
-        ...
-
-
-class Bounce(Protocol):
-    """Ends a letter that cannot go on, and tells its sender."""
-
-    def __call__(
-        self,
-        place: Name,
-        item: Item,
-        reason: Reason | None,
-        text: str,
-        by: str,
-        done: Callable[[bool], None] | None,
-    ) -> None:
-        """done(False): it is still pending."""
-        ...
 
 
 class Ways(NamedTuple):
