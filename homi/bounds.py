@@ -233,12 +233,13 @@ def replayed(file: Tally) -> tuple[Budget, list[Finding]]:
     """The counters as a file tells them; a line that cannot be read costs itself."""
     budget = Budget()
     broken = -1
+    moved = file.clear()
     for offset, line in _entries(file):
         if line is None:
             broken = offset if broken < 0 else broken
         else:
             budget.apply(line)
-    return budget, [] if broken < 0 else [file.set_aside(broken)]
+    return budget, moved if broken < 0 else [*moved, file.set_aside(broken)]
 
 
 def counted(root: Path, disk: Disk) -> Budget:

@@ -6,6 +6,7 @@ homi-mailbox(5) lists the files.
 
 import hashlib
 import os
+import shlex
 import stat
 import sys
 from pathlib import Path
@@ -67,7 +68,12 @@ def make_private(folder: Path) -> Path:
         folder.parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
-        raise CannotCreate(f"cannot make {folder}: {error.strerror}") from error
+        there = isinstance(error, FileExistsError)
+        name = shlex.quote(os.fspath(folder))
+        raise CannotCreate(
+            f"cannot make {folder}: {error.strerror}",
+            hint=f"mv {name} {name}.aside" if there else "",
+        ) from error
     return check_private(folder)
 
 

@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Self
 
 from homi import logfile
+from homi.errors import HomiError
 from homi.paths import make_private
 
 WAITING_MAX = 10_000  # lines: a disk that hangs must not take all memory
@@ -60,7 +61,9 @@ class Log:
         _trace: TracebackType | None,
     ) -> None:
         """Write what waits; what ended the daemon is the last of it."""
-        if isinstance(error, Exception):
+        if isinstance(error, HomiError):
+            log.critical("ended: %s", error)  # it says itself what is wrong
+        elif isinstance(error, Exception):
             log.critical("ended: %s", error, exc_info=error)
         self._listener.stop()
         logging.getLogger().removeHandler(self._queue)

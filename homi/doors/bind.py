@@ -7,6 +7,7 @@ of the new file.  Knows nothing of who connects.  homi-protocol(7) has the rules
 import contextlib
 import errno
 import os
+import shlex
 import socket
 import stat
 import sys
@@ -98,7 +99,8 @@ def clear(path: str) -> None:
         raise CannotCreate(f"cannot look at {path}: {error.strerror}") from error
     if not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.getuid():
         raise CannotCreate(
-            f"{path} is in the way and is no socket of ours", hint=f"look at {path}"
+            f"{path} is in the way and is no socket of ours",
+            hint=f"mv {shlex.quote(path)} {shlex.quote(path)}.aside",
         )
     if answers(path):
         raise CannotCreate(

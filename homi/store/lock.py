@@ -9,6 +9,7 @@ import os
 
 from homi.errors import CannotCreate
 from homi.inheritance import Inherited
+from homi.store.whole import remedy
 
 LOCK = "homi.lock"
 
@@ -52,7 +53,9 @@ def _taken(path: str, root: str) -> int:
     try:
         fd = os.open(path, flags, 0o600)
     except OSError as error:
-        raise CannotCreate(f"cannot open {path}: {error.strerror}") from error
+        raise CannotCreate(
+            f"cannot open {path}: {error.strerror}", hint=remedy(path, error)
+        ) from error
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:

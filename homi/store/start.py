@@ -23,6 +23,7 @@ from homi.store.recovery import Keep, recover
 from homi.store.reminder import Reminder
 from homi.store.ring import Ring, resize
 from homi.store.rotation import finish
+from homi.store.whole import put_aside, remedy
 
 RING = "ring"
 
@@ -52,15 +53,19 @@ def start(
     path = os.path.join(root, RING)
     journals = Journals(disk, root, hook)
     try:
+        moved = put_aside(disk, path)
         finish(disk, root)
         ring = Ring(disk, path, size)
         findings = recover(ring, journals, keep, hook)
+        if moved:
+            findings.append(Finding(path, -1, f"no file; moved aside as {moved}"))
         ring = resize(ring, disk, path, size)
     except OSError as error:
         journals.close()
         raise StorageFailed(
             f"cannot recover {error.filename or root}: {error.strerror or error}",
-            hint="nothing was given up: free space or mend the disk, then start again",
+            hint=remedy(error.filename or root, error)
+            or "nothing was given up: free space or mend the disk, then start again",
         ) from error
     committer = Committer(ring, journals, keep, now, hook)
     mailboxes: dict[Name, Mailbox] = {}

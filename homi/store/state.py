@@ -15,7 +15,7 @@ from homi.store import migration
 from homi.store.disk import Disk
 from homi.store.lines import Finding
 from homi.store.quarantine import Quarantine
-from homi.store.whole import read_whole, write_whole
+from homi.store.whole import put_aside, read_whole, remedy, write_whole
 
 Value = TypeVar("Value", bound=msgspec.Struct)
 
@@ -44,20 +44,14 @@ class StateFile(Generic[Value]):
     def load(self) -> tuple[Value | None, list[Finding]]:
         """What the file holds, None if absent or unreadable, then with a finding.
 
-        An unreadable file goes to quarantine/ before anything is written over it.
+        An unreadable file goes to quarantine/ before anything is written over it,
+        and what is no file is moved aside.
         One of an earlier version is kept beside itself, then replaced by today's.
         VersionMismatch (76) for an unknown v, the file untouched.
         """
-        try:
-            data = read_whole(self._disk, self.path)
-            if data is not None:
-                # The process before may have died between the rename and its sync:
-                # what is acted upon must not vanish with the power.
-                self._disk.sync_dir(os.path.dirname(self.path))
-        except OSError as error:
-            raise StorageFailed(f"cannot read {self.path}: {error.strerror}") from error
+        data, moved = self._read()
         if data is None:
-            return None, self._missing()
+            return None, moved or self._missing()
         try:
             value, raw = self._decode(data)
         except (ValueError, RecursionError):
@@ -80,6 +74,26 @@ class StateFile(Generic[Value]):
                 f"cannot write {self.path}: {error.strerror}"
             ) from error
         self._bytes = data
+
+    def _read(self) -> tuple[bytes | None, list[Finding]]:
+        """What stands there, None for nothing; moved: it was no file."""
+        try:
+            if put := put_aside(self._disk, self.path):
+                return None, [
+                    Finding(self.path, -1, f"no file; moved aside as {put}"),
+                    *self._missing(),
+                ]
+            data = read_whole(self._disk, self.path)
+            if data is not None:
+                # The process before may have died between the rename and its sync:
+                # what is acted upon must not vanish with the power.
+                self._disk.sync_dir(os.path.dirname(self.path))
+        except OSError as error:
+            raise StorageFailed(
+                f"cannot read {self.path}: {error.strerror}",
+                hint=remedy(self.path, error),
+            ) from error
+        return data, []
 
     def _encoded(self, value: Value) -> bytes:
         """What the file is to hold."""
@@ -108,11 +122,16 @@ class StateFile(Generic[Value]):
         raw = migration.migrated(raw, version, self._steps)
         return msgspec.convert(raw, self._kind), raw
 
+    def _before(self) -> bytes | None:
+        """The version before, where there is one."""
+        put_aside(self._disk, self.path + ".prev")
+        return read_whole(self._disk, self.path + ".prev")
+
     def _missing(self) -> list[Finding]:
         """Nothing at a first start; else another hand took the file away, and the
         version before is kept before two saves would write over it."""
         try:
-            before = read_whole(self._disk, self.path + ".prev")
+            before = self._before()
             if before is None:
                 return []
             keeper = Quarantine(os.path.dirname(self.path), self._disk)
@@ -126,7 +145,7 @@ class StateFile(Generic[Value]):
         keeper = Quarantine(os.path.dirname(self.path), self._disk)
         label = os.path.basename(self.path)
         try:
-            before = read_whole(self._disk, self.path + ".prev")
+            before = self._before()
             if before is not None:
                 keeper.keep(label + ".prev", before)
             kept = keeper.keep(label, data)

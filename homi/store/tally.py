@@ -14,7 +14,7 @@ from homi.errors import StorageFailed
 from homi.store.disk import WRITE, Disk, write_all
 from homi.store.lines import Finding, chunks, split
 from homi.store.quarantine import Quarantine
-from homi.store.whole import write_whole
+from homi.store.whole import put_aside, remedy, write_whole
 
 log = logging.getLogger("homi.store")
 
@@ -38,9 +38,20 @@ class Tally:
             found = list(split(chunks(self.path, self._disk)))
         except OSError as error:
             text = f"cannot read {self.path}: {error.strerror}"
-            raise StorageFailed(text) from error
+            raise StorageFailed(text, hint=remedy(self.path, error)) from error
         self.lines = len(found)
         return found
+
+    def clear(self) -> list[Finding]:
+        """Move what stands in the place of the file and is none aside; what that was.
+        For its writer, in front of read()."""
+        try:
+            put = put_aside(self._disk, self.path)
+        except OSError as error:
+            text = f"cannot move {self.path} aside: {error.strerror}"
+            raise StorageFailed(text) from error
+        text = f"no file; moved aside as {put}"
+        return [Finding(self.path, -1, text)] if put else []
 
     def append(self, line: bytes, *, durable: bool = False) -> bool:
         """Put line, without line feed, behind the last; False: the disk took it not.

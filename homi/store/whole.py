@@ -1,21 +1,35 @@
 """Small files that are written whole: temporary name, sync, rename, sync the folder.
 
-Owns the order of these steps; knows nothing of what a file says.
-homi-mailbox(5) lists the files.
+Owns the order of these steps, and what becomes of a folder or a pipe that stands in
+the place of such a file; knows nothing of what a file says.  homi-mailbox(5) lists
+the files.
 """
 
+import errno
+import itertools
+import logging
 import os
+import shlex
+import stat
 
 from homi.store.disk import READ, WRITE, Disk, read_all, write_all
+
+log = logging.getLogger("homi.store")
+
+ASIDE = ".aside"
 
 
 def write_whole(disk: Disk, path: str, data: bytes) -> None:
     """Let path hold data, durably; after a failure (OSError) old or new, but whole.
 
-    A crash in between leaves a hidden temporary file and nothing else.
+    A crash in between leaves a hidden temporary file and nothing else.  What stands
+    in the way and is no file is moved aside.
     """
     folder, name = os.path.split(path)
     hidden = os.path.join(folder, f".{name}.tmp")
+    for each in (hidden, path):
+        if put := put_aside(disk, each):
+            log.warning("%s was no file: it is %s now", each, put)
     fd = disk.open(hidden, WRITE | os.O_TRUNC)
     try:
         write_all(disk, fd, data, 0)
@@ -36,3 +50,31 @@ def read_whole(disk: Disk, path: str) -> bytes | None:
         return read_all(disk, fd, disk.size(fd), 0)
     finally:
         disk.close(fd)
+
+
+def put_aside(disk: Disk, path: str) -> str:
+    """Where what stands at path is from now on, if that is a folder, a pipe or a link
+    to nothing; empty, and nothing is moved, where it is not.  OSError: it stays."""
+    try:
+        mode = os.lstat(path).st_mode
+    except OSError:
+        return ""
+    if stat.S_ISREG(mode) or (stat.S_ISLNK(mode) and os.path.exists(path)):
+        return ""  # what a link leads to may be the file itself, on another disk
+    names = (f"{path}{ASIDE}{number or ''}" for number in itertools.count())
+    put = next(name for name in names if not disk.exists(name))
+    disk.rename(path, put)
+    disk.sync_dir(os.path.dirname(path))
+    return put
+
+
+def remedy(path: str, error: OSError) -> str:
+    """What a person types so that path can be used; empty where nobody can say it."""
+    quoted = shlex.quote(path)
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return f"chmod u+rwX {quoted}"
+    if os.path.islink(path) and os.path.exists(path):
+        return f"put what {path} leads to in its place"
+    if error.errno in (errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.EINVAL):
+        return f"mv {quoted} {quoted}{ASIDE}"
+    return ""

@@ -72,12 +72,14 @@ class Diary:
         self._known: dict[str, Progress] = {}
         self._spent: dict[str, Spent] = {}
         broken = -1
+        moved = file.clear()
         for offset, line in file.read():
             try:
                 self._apply(_decode(line))
             except (ValueError, RecursionError):
                 broken = offset if broken < 0 else broken
-        self.findings: list[Finding] = [] if broken < 0 else [file.set_aside(broken)]
+        lost = [] if broken < 0 else [file.set_aside(broken)]
+        self.findings: list[Finding] = [*moved, *lost]
 
     def of(self, wake: str) -> Progress:
         """Where a wake stands; a new one at its beginning."""

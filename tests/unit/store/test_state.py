@@ -251,3 +251,51 @@ def test_a_newer_file_is_refused_before_anything_is_read(tmp_path: Path) -> None
         VersionMismatch, match=r"rooms.json is of version 2, .* reads 1"
     ):
         refuse_newer(str(tmp_path), RealDisk())
+
+
+def in_the_way(path: Path, kind: str) -> None:
+    """Something at path that is no file."""
+    if kind == "folder":
+        path.mkdir()
+        (path / "kept").write_text("x")
+    elif kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to(path.name)
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "loop"])
+def test_what_is_no_file_is_moved_aside_and_told(tmp_path: Path, kind: str) -> None:
+    """With the version before kept; then all is as at a first start."""
+    state(tmp_path).save(Claims(instance="i"))
+    file = state(tmp_path)
+    file.load()
+    file.save(Claims(instance="j"))
+    for name in ("names.json", ".names.json.tmp"):
+        (tmp_path / name).unlink(missing_ok=True)
+        in_the_way(tmp_path / name, kind)
+    file = state(tmp_path)
+    value, found = file.load()
+    assert value is None
+    assert "moved aside as" in found[0].text
+    assert "version before" in found[1].text
+    assert b'"i"' in quarantined(tmp_path)[0]
+    aside = tmp_path / "names.json.aside"
+    assert aside.is_symlink() or not aside.is_file()
+    assert kind != "folder" or (aside / "kept").read_text() == "x"
+    (tmp_path / "names.json.prev").unlink()
+    in_the_way(tmp_path / "names.json.prev", kind)
+    file.save(Claims(instance="k"))
+    file.save(Claims(instance="l"))
+    assert state(tmp_path).load() == (Claims(instance="l"), [])
+
+
+def test_a_link_to_the_file_itself_is_left_and_refused(tmp_path: Path) -> None:
+    """It may lead to another disk: whoever made it knows."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.write_text('{"v":1}')
+    (tmp_path / "names.json").symlink_to(elsewhere)
+    with pytest.raises(StorageFailed) as caught:
+        state(tmp_path).load()
+    assert "in its place" in caught.value.hint
+    assert (tmp_path / "names.json").is_symlink()
