@@ -65,29 +65,38 @@ POINTS = frozenset(
     COMMIT + CHECKPOINT + RECOVERY + CLOSING + INDEXING + RESTART + RUNS + MOVING
 )
 
+ENDS = {"": signal.SIGKILL, "stop": signal.SIGSTOP}
+
 
 class Kill:
-    """Kill the own process with SIGKILL when one point is met for the nth time."""
+    """Kill the own process, or stop it, when one point is met for the nth time."""
 
-    def __init__(self, point: str, count: int) -> None:
+    def __init__(
+        self, point: str, count: int, number: signal.Signals = signal.SIGKILL
+    ) -> None:
         """count: 1 is the first time."""
         self._point = point
         self._left = count
+        self._number = number
 
     def __call__(self, point: str) -> None:
-        """Count it; die when it is the one."""
+        """Count it; die, or stand still, when it is the one."""
         if point == self._point:
             self._left -= 1
             if self._left == 0:
-                os.kill(os.getpid(), signal.SIGKILL)
+                os.environ.pop(VARIABLE, None)  # what it becomes in a restart goes on
+                os.kill(os.getpid(), self._number)
 
 
 def from_environment(environment: Mapping[str, str]) -> Hook | None:
-    """The hook of HOMI_FAULT="point:count", None without it; 78 when it is wrong."""
+    """The hook of HOMI_FAULT="point:count", None without it; 78 when it is wrong.
+    With ":stop" behind it the process stands still there, until SIGCONT."""
     spec = environment.get(VARIABLE, "")
     if not spec:
         return None
-    point, _, count = spec.partition(":")
-    if point not in POINTS or not count.isdecimal() or int(count) < 1:
+    point, _, how = spec.partition(":")
+    count, _, end = how.partition(":")
+    known = point in POINTS and end in ENDS
+    if not known or not count.isdecimal() or int(count) < 1:
         raise BadConfig(f"{VARIABLE}={spec!r} is not point:count")
-    return Kill(point, int(count))
+    return Kill(point, int(count), ENDS[end])

@@ -6,13 +6,13 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from homi.store import fault
 from tests.crash.steps import steps
 from tests.crash.traffic import PeerSender, Traffic, spooled
+from tests.integration.restarting import restart
 from tests.standin.place import PATIENCE, Place, until
 
 SENDERS = 64
@@ -33,23 +33,6 @@ def ready(place: Place, names: list[str], **env: str) -> Traffic:
         place.ok("claim", name)
         place.listed(name)
     return Traffic(place, names)
-
-
-def start_time(pid: int) -> str:
-    """What tells a process from a later one of its number."""
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-
-
-def restart(place: Place) -> None:
-    """One restart; the process stays the same, and another program runs in it."""
-    assert place.daemon is not None
-    pid = place.daemon.pid
-    before = start_time(pid)
-    ups = place.log.read_text().count(" is up: ")
-    told = place.json("restart")
-    assert (told["pid"], told["running"]) == (pid, True)
-    assert start_time(pid) == before
-    assert place.log.read_text().count(" is up: ") == ups + 1
 
 
 def finish(place: Place, traffic: Traffic) -> None:
