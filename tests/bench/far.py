@@ -1,10 +1,10 @@
-"""Twenty devices as one process: far.py SOCKET KEYS KIND,… COUNT.
+"""Twenty devices as one process: far.py SOCKET KEYS KIND,… COUNT PID.
 
 Each comes to the daemon at SOCKET as `link serve` does, with the key in KEYS/dNNNN and
 a connection of its own.  KIND is what it does with mail: good takes it, dead stops
 reading, refusing has no room, slow takes a while for each, idle gets none.  Prints
 the seconds from the first mail to the last of the good ones, which get COUNT in all,
-and how many came to any of them meanwhile.
+what the daemon, PID, spent meanwhile, and how many came to any of them.
 """
 
 import asyncio
@@ -27,6 +27,7 @@ from homi.links.exchange import Answered, Exchange
 from homi.links.frames import Mail, Names, Not, Refusal, Req, Rung
 from homi.links.greeting import Here, Peer
 from homi.links.identity import Identity
+from tests.bench import kit
 
 HELLO = b'{"verb":"link","i":1,"peer":"%b"}\n'
 FULL = Refusal(code="not-reached", text="no room", reason="quota")
@@ -37,19 +38,24 @@ LATE = 120.0  # s for all of it
 class Tally:
     """What the good ones got, and all."""
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, daemon: int) -> None:
         self.left = count
         self.came = 0
         self.begun = 0.0
-        self.over: asyncio.Future[float] = asyncio.get_running_loop().create_future()
+        self._daemon = daemon
+        self._spent = 0.0
+        loop = asyncio.get_running_loop()
+        self.over: asyncio.Future[tuple[float, float]] = loop.create_future()
 
     def one(self) -> None:
         """One more came."""
         if not self.begun:
+            self._spent = kit.cpu(self._daemon)
             self.begun = time.perf_counter()
         self.left -= 1
         if not self.left:
-            self.over.set_result(time.perf_counter() - self.begun)
+            seconds = time.perf_counter() - self.begun
+            self.over.set_result((seconds, kit.cpu(self._daemon) - self._spent))
 
 
 class Far:
@@ -114,18 +120,21 @@ class Far:
             self._tally.over.set_exception(error)
 
 
-async def main(path: str, keys: Path, kinds: list[str], count: int) -> None:
+async def main(
+    path: str, keys: Path, kinds: list[str], count: int, daemon: int
+) -> None:
     """Be these devices until the good ones have everything."""
-    tally, outbox = Tally(count), Outbox(asyncio.get_running_loop())
+    tally, outbox = Tally(count, daemon), Outbox(asyncio.get_running_loop())
     for number, kind in enumerate(kinds):
         far = Far(f"d{number:04d}", kind, keys, tally)
         await far.come(path, LineProtocol(outbox, BigLine(), far.handler))
-    seconds = await asyncio.wait_for(tally.over, LATE)
-    print(seconds, tally.came, flush=True)
+    seconds, spent = await asyncio.wait_for(tally.over, LATE)
+    print(seconds, spent, tally.came, flush=True)
 
 
 if __name__ == "__main__":
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        socket_path, folder, listed, number = sys.argv[1:]
-        runner.run(main(socket_path, Path(folder), listed.split(","), int(number)))
+        socket_path, folder, listed, number, pid = sys.argv[1:]
+        kinds = listed.split(",")
+        runner.run(main(socket_path, Path(folder), kinds, int(number), int(pid)))
     os._exit(0)

@@ -10,11 +10,15 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from homi.links.identity import Identity
+from homi.store import words
+from homi.store.database import Database
+from homi.store.index import Index
 from tests.bench import kit, profiles
 from tests.bench.setup import PATIENCE, SENDER, Machine
 from tests.bench.turns import Wire
@@ -25,6 +29,7 @@ from tests.standin.sshd import Sshd
 STEP = 0.005  # s between two looks at a journal
 NAME = "n0000"
 LATE = 300.0  # s for a drain
+LOOK = 0.2  # s between two looks into an index
 PAUSE = 1.5  # s: what is done at rest begins a second behind the last mail
 IDLE = 0.1  # of a core, all of them together
 
@@ -101,7 +106,7 @@ class Pair:
 
     def rest(self) -> None:
         """Wait until neither daemon is at work."""
-        rest(self.laptop.pid, self.mini.pid)
+        rest(self.laptop, self.mini)
 
     @property
     def ledger(self) -> Path:
@@ -197,15 +202,28 @@ class _Quiet(Sshd):
         super().close()
 
 
-def rest(*pids: int) -> None:
-    """Wait until none of these is at work: an index that catches up is no part of what
-    is measured next."""
+def rest(*places: Machine) -> None:
+    """Wait until none of these has work left, or is at it: an index that catches up
+    shares the interpreter with what is measured next, and far behind it does so while
+    mail moves.  A daemon that is quiet may only wait for its disk, with all of that
+    before it."""
+    for one in places:
+        until(partial(knows_all, one.state), "its index knows all mail", LATE, LOOK)
     deadline = time.monotonic() + LATE
     busy = 1.0
     while busy > IDLE and time.monotonic() < deadline:
-        before = sum(map(kit.cpu, pids))
+        before = sum(kit.cpu(one.pid) for one in places)
         time.sleep(PAUSE)
-        busy = (sum(map(kit.cpu, pids)) - before) / PAUSE
+        busy = (sum(kit.cpu(one.pid) for one in places) - before) / PAUSE
+
+
+def knows_all(root: Path) -> bool:
+    """Whether the index there knows the mail in all journals, and its words."""
+    with Index.open(root) as index:
+        if index.lag()[1]:
+            return False
+    with contextlib.closing(Database(str(root))) as database:
+        return not words.behind(database)
 
 
 def key_of(one: Place) -> str:

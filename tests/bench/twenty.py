@@ -5,7 +5,9 @@ connection of its own to laptop's socket, as `homi link serve` gives them one; t
 daemons and sshd would measure the machine.  Its rate is that of the seventeen while
 the three have no mail, then while one of them stops reading, one refuses everything
 and one takes its time.  Each has a daemon of its own, and each goes first in turn: what
-the same daemon does later it does with fuller files.
+the same daemon does later it does with fuller files.  The seventeen get the same mail
+both times, from an empty ring and a whole index: that of the three waits in the queues
+besides, and to index it is not their doing.
 """
 
 import shutil
@@ -36,7 +38,7 @@ class Got(NamedTuple):
     """What the good ones got."""
 
     rate: float  # messages a second, from the first to the last
-    cpu: float  # us of laptop's daemon for each of all: steady where the rate is not
+    cpu: float  # us of laptop's daemon for each of all meanwhile: steadier than rate
     other: float  # messages of the three meanwhile, which take their share
 
 
@@ -110,16 +112,13 @@ def _rate(
     load = ("-c", "1", "-w", "256", "-k", str(filled), "-n", str(each * filled))
     fill = ("-H", str(hello), "-d", "120", *load)
     kit.load(setup.tools, place.pid, str(place.socket), asked, *fill)
-    rest(place.pid)  # an empty ring for both: a full one is no other link's doing
-    before = kit.cpu(place.pid)
+    rest(place)
     argv = [sys.executable, str(FAR), str(place.socket), str(keys)]
-    argv += [",".join(kinds), str(each * GOOD)]
+    argv += [",".join(kinds), str(each * GOOD), str(place.pid)]
     done = subprocess.run(
         argv, capture_output=True, text=True, timeout=LATE, check=False
     )
     if done.returncode:
         raise RuntimeError(f"far.py: {done.stderr[-400:]}")
-    spent = kit.cpu(place.pid) - before
-    seconds, came = map(float, done.stdout.split())
-    rate = each * GOOD / seconds
-    return Got(rate, spent * 1e6 / came, came - each * GOOD)
+    seconds, spent, came = map(float, done.stdout.split())
+    return Got(each * GOOD / seconds, spent * 1e6 / came, came - each * GOOD)
