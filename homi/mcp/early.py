@@ -1,8 +1,10 @@
 """The first answers of `homi mcp`, given while the library of the protocol is loaded,
 which takes a second: a client may begin a turn without tools that are not listed yet.
 
-Owns which requests are answered so: a plain initialize and the list of the tools.  The
-library gets every line all the same; what it says to those goes nowhere.
+Owns which requests are answered so: a plain initialize and the list of the tools, of
+which the library gets every line all the same; what it says to those goes nowhere.  And
+the question which protocol is spoken here: that is always answered by what is here, and
+kept from the library.
 """
 
 import json
@@ -17,6 +19,9 @@ from homi import __version__
 from homi.mcp import tools
 
 KNOWN = frozenset({"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"})
+DISCOVER, NEWEST = "server/discover", "2026-07-28"
+ENVELOPE = "io.modelcontextprotocol/protocolVersion"  # in each request from NEWEST on
+SERVER = "io.modelcontextprotocol/serverInfo"
 MOST = 1 << 20  # bytes that are read ahead
 PIECE = 65_536
 
@@ -38,23 +43,31 @@ class Early:
         """More of it."""
         self.said += data
         while (end := self.said.find(b"\n", self._at)) >= 0:
-            line, self._at = self.said[self._at : end], end + 1
-            self._line(line)
+            begin, self._at = self._at, end + 1
+            if self._line(self.said[begin:end]):
+                self.said = self.said[:begin] + self.said[self._at :]
+                self._at = begin
 
-    def _line(self, line: bytes) -> None:
-        """Answer a line, if that is plain."""
+    def _line(self, line: bytes) -> bool:
+        """Answer a line, if that is plain; whether the library must not have it."""
         try:
             asked = json.loads(line)
         except (ValueError, RecursionError):
-            return
+            return False
         if not isinstance(asked, dict) or asked.get("jsonrpc") != "2.0":
-            return
-        number, result = asked.get("id"), self._result(asked)
-        if result is None or type(number) not in (int, str):
-            return
-        self.answered.add(number)
+            return False
+        number = asked.get("id")
+        if type(number) not in (int, str):
+            return False
+        probe = probes(asked.get("method"), asked.get("params"))
+        result = spoken() if probe else self._result(asked)
+        if result is None:
+            return False
+        if not probe:
+            self.answered.add(number)
         said = {"jsonrpc": "2.0", "id": number, "result": result}
         self._write(json.dumps(said, separators=(",", ":")).encode() + b"\n")
+        return probe
 
     def _result(self, asked: Json) -> Json | None:
         """What is said to a request; None: the library knows."""
@@ -66,6 +79,31 @@ class Early:
         if asked.get("method") == "tools/list" and self._met and not params:
             return listed()
         return None
+
+
+def probes(method: object, params: object) -> bool:
+    """Whether a request asks which protocol is spoken.
+
+    The library decides by the first request it gets for as long as it runs; a client
+    that was not answered in time begins anew in the older protocol.
+    """
+    if method != DISCOVER or not isinstance(params, dict):
+        return False
+    meta = params.get("_meta")
+    return isinstance(meta, dict) and ENVELOPE in meta
+
+
+def spoken() -> Json:
+    """The answer to that."""
+    return {
+        "cacheScope": "private",
+        "capabilities": {"tools": {"listChanged": False}},
+        "instructions": tools.INSTRUCTIONS,
+        "resultType": "complete",
+        "supportedVersions": [NEWEST],
+        "ttlMs": 0,
+        "_meta": {SERVER: {"name": "homi", "version": __version__}},
+    }
 
 
 def welcome(version: str) -> Json:

@@ -15,11 +15,16 @@ from typing import IO, Self
 
 from anyio import BrokenResourceError
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCResponse, RequestId, jsonrpc_message_adapter
+from mcp_types import (
+    JSONRPCRequest,
+    JSONRPCResponse,
+    RequestId,
+    jsonrpc_message_adapter,
+)
 from pydantic import ValidationError
 
 from homi.errors import Usage
-from homi.mcp.early import Early
+from homi.mcp.early import Early, probes, spoken
 
 LINE_MAX = 16 << 20  # bytes: the longest text there is, escaped throughout
 UNREADABLE = -32700  # JSON-RPC's own codes
@@ -116,19 +121,27 @@ class Input(Stream):
             if not line.strip():
                 continue
             try:
-                return SessionMessage(
-                    jsonrpc_message_adapter.validate_json(line, by_name=False)
-                )
+                message = jsonrpc_message_adapter.validate_json(line, by_name=False)
             except ValidationError:
                 number, code = _number(line)
                 await self._complain(number, code, "this is no request")
+                continue
+            if isinstance(message, JSONRPCRequest) and probes(
+                message.method, message.params
+            ):
+                await self._say(message.id, result=spoken())
+                continue
+            return SessionMessage(message)
 
     async def _complain(self, number: object, code: int, what: str) -> None:
-        """Say that a line could not be read; to a client that is gone, nothing."""
-        error = {"code": code, "message": what}
+        """Say that a line could not be read."""
+        await self._say(number, error={"code": code, "message": what})
+
+    async def _say(self, number: object, **what: object) -> None:
+        """Answer in place of the library; to a client that is gone, nothing."""
         try:
             await self._output.write(
-                json.dumps({"jsonrpc": "2.0", "id": number, "error": error})
+                json.dumps({"jsonrpc": "2.0", "id": number, **what})
             )
         except BrokenResourceError:
             return

@@ -3,9 +3,10 @@
 import json
 
 import pytest
-from mcp_types import ListToolsResult
+from mcp_types import DiscoverResult, ListToolsResult
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from homi.mcp.early import KNOWN, Early, listed
+from homi.mcp.early import ENVELOPE, KNOWN, NEWEST, Early, listed, spoken
 from homi.mcp.server import offered
 from homi.mcp.tools import TOOLS
 
@@ -73,3 +74,23 @@ def test_whatever_is_not_plain_is_left_to_the_library(odd: bytes) -> None:
     assert said == []
     assert early.answered == set()
     assert early.said == odd
+
+
+def test_which_protocol_is_spoken_is_what_the_library_speaks() -> None:
+    """In its own form."""
+    told = DiscoverResult.model_validate(spoken())
+    assert told.supported_versions == list(MODERN_PROTOCOL_VERSIONS) == [NEWEST]
+    assert told.model_dump(mode="json", by_alias=True, exclude_unset=True) == spoken()
+
+
+def test_a_client_that_asks_and_begins_anew_is_heard_as_one_that_never_asked() -> None:
+    """The library would hold it to what it asked about.  A call is the control."""
+    asks = line("server/discover", 0, _meta={ENVELOPE: NEWEST})
+    rest = hello("2025-11-25").replace(b'"id": 0', b'"id": 1') + line("tools/list", 2)
+    early, said = heard(asks[:9], asks[9:] + rest)
+    assert [one["id"] for one in said] == [0, 1, 2]
+    assert said[0]["result"] == spoken()
+    assert early.said == rest
+    assert early.answered == {1, 2}
+    call = line("tools/call", 0, _meta={ENVELOPE: NEWEST})
+    assert heard(call)[0].said == call

@@ -1,15 +1,17 @@
 """The protocol's lines: when a result is out, and what a line that is none is told."""
 
 import asyncio
+import json
 import os
 from collections.abc import Awaitable, Callable
 
 import pytest
 from anyio import BrokenResourceError
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCResponse, RequestId
+from mcp_types import JSONRPCRequest, JSONRPCResponse, RequestId
 
 from homi.mcp import pipe
+from homi.mcp.early import DISCOVER, ENVELOPE, NEWEST, spoken
 
 Ends = tuple[pipe.Input, pipe.Output, int, int]
 
@@ -99,6 +101,29 @@ def test_lines_that_are_none_are_answered_and_the_next_one_counts(
         assert '"id": null' in said[0]
         assert '"id": 7' in said[1]
         assert "more than 1024 bytes" in said[2]
+        os.close(out)
+
+    between(story)
+
+
+def test_which_protocol_is_spoken_is_answered_before_the_library_hears_of_it() -> None:
+    """Whenever it is asked; the same question in the older form is the library's."""
+
+    async def story(ends: Ends, handed: list[RequestId]) -> None:
+        source, _output, given, out = ends
+        for number, params in enumerate(({"_meta": {ENVELOPE: NEWEST}}, {})):
+            asked = {"jsonrpc": "2.0", "id": number, "method": DISCOVER}
+            os.write(given, json.dumps(asked | {"params": params}).encode() + b"\n")
+        found = await source.receive()
+        assert isinstance(found, SessionMessage)
+        assert isinstance(found.message, JSONRPCRequest)
+        assert found.message.id == 1
+        said = json.loads(os.read(out, 65_536))
+        assert (said["id"], said["result"]) == (0, spoken())
+        assert handed == []
+        os.close(given)
+        with pytest.raises(StopAsyncIteration):
+            await source.receive()
         os.close(out)
 
     between(story)
