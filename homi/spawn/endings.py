@@ -1,7 +1,7 @@
 """Programs that another took the place of: each ended once it has nothing to do.
 
-Owns when one is ended, and that it is done over a crash; which those are is in
-spawns.json.  homi-spawn(1).
+Owns when one is ended, by which means, and that it is done over a crash; which those
+are is in spawns.json.  homi-spawn(1).
 """
 
 import asyncio
@@ -13,11 +13,12 @@ from homi.peers import process
 from homi.pidwatch import PidWatch
 from homi.sessions import Session, Sessions
 from homi.spawn.beside import Beside
-from homi.spawn.programs import Programs
+from homi.spawn.programs import Means, Programs
 from homi.spawn.state import Run, Spawns
 
 log = logging.getLogger("homi.spawn")
 
+GRACE = 5.0  # s for a program to end, before the next means
 _FREE = ("idle", "")  # a client without a record tells no status
 
 
@@ -34,18 +35,18 @@ class Endings:
         self._beside = beside
         self._pids = PidWatch(self._gone)
         self._under_way: set[int] = set()
-        self._on = False
+        self._loop: asyncio.AbstractEventLoop | None = None
         sessions.subscribe(self._session)
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Go on from what the file says."""
-        self._on = True
+        self._loop = loop
         self._pids.attach(loop)
         self.sweep()
 
     def stop(self) -> None:
         """End nothing more."""
-        self._on = False
+        self._loop = None
         self._pids.detach()
 
     def sweep(self) -> None:
@@ -59,20 +60,30 @@ class Endings:
 
     def end(self, run: Run) -> None:
         """Have one end now."""
-        if not self._on or run.pid in self._under_way:
+        if self._loop is None or run.pid in self._under_way:
             return
         if not self._pids.watch(run.pid, run.start):
             self._gone(run.pid)
             return
         self._under_way.add(run.pid)
         log.info("pid=%d status=ending", run.pid)
-        self._beside(partial(self._programs.end, run), partial(self._done, run.pid))
+        self._by(run, *Means)
 
-    def _done(self, pid: int, what: HomiError | None) -> None:
+    def _by(self, run: Run, means: Means, *harder: Means) -> None:
+        """Try that, unless it is gone meanwhile."""
+        if self._loop is not None and run.pid in self._under_way:
+            work = partial(self._programs.end, run, means)
+            self._beside(work, partial(self._done, run, harder))
+
+    def _done(
+        self, run: Run, harder: tuple[Means, ...], what: HomiError | None
+    ) -> None:
         """It was told to; the sweep tries again where that failed."""
         if isinstance(what, HomiError):
-            self._under_way.discard(pid)
-        done(what)
+            self._under_way.discard(run.pid)
+            log.warning("not ended: %s", what.text)
+        elif harder and self._loop is not None:
+            self._loop.call_later(GRACE, partial(self._by, run, *harder))
 
     def _gone(self, pid: int) -> None:
         """It need not be ended any more."""
@@ -81,7 +92,7 @@ class Endings:
 
     def _session(self, old: Session | None, new: Session | None) -> None:
         """One of them may have come to rest."""
-        if self._on and self._spawns.retired:
+        if self._loop is not None and self._spawns.retired:
             self.sweep()
 
 
@@ -98,9 +109,3 @@ def is_of(session: Session, run: Run) -> bool:
     if not run.pid or not session.can_own or not process.alive(run.pid, run.start):
         return False
     return session.pid == run.pid or run.pid in process.ancestors(session.pid)
-
-
-def done(what: HomiError | None) -> None:
-    """An end that could not be brought about is said; the sweep tries again."""
-    if isinstance(what, HomiError):
-        log.warning("not ended: %s", what.text)

@@ -23,7 +23,7 @@ from homi.pidwatch import PidWatch
 from homi.sessions import Session, Sessions
 from homi.spawn import clients, rule
 from homi.spawn.beside import Beside, in_a_thread
-from homi.spawn.endings import Endings, done, is_of, session_of
+from homi.spawn.endings import Endings, is_of, session_of
 from homi.spawn.programs import Programs
 from homi.spawn.state import Run, Spawned, Spawns, tolerant
 
@@ -194,7 +194,7 @@ class Keeper:
             return  # it is found at the next start
         if spawned is None or spawned.run is None or spawned.run.at != run.at:
             if isinstance(result, Run):  # nobody wants it any more
-                self._beside(partial(self._programs.end, result), done)
+                self._endings.end(result)
             return
         if result is None:
             result = NotReached("the daemon ended while it was started")

@@ -5,6 +5,7 @@ homi-spawn(1).
 """
 
 import contextlib
+import enum
 import os
 import signal
 from pathlib import Path
@@ -18,6 +19,14 @@ from homi.seats import launch
 from homi.seats.server import Opening, Seat, Server
 from homi.spawn import clients
 from homi.spawn.state import Run, Spawned
+
+
+class Means(enum.Enum):
+    """How a program is brought to its end, the gentlest first."""
+
+    HANG_UP = enum.auto()  # its terminal goes
+    ASK = enum.auto()
+    FORCE = enum.auto()
 
 
 class Programs(Protocol):
@@ -35,8 +44,8 @@ class Programs(Protocol):
         """What the name is bound to by it; None: its own record tells."""
         ...
 
-    def end(self, run: Run) -> None:
-        """Have it end; one that is gone is fine."""
+    def end(self, run: Run, means: Means) -> None:
+        """Have it end, without waiting for that; one that is gone is fine."""
         ...
 
 
@@ -83,15 +92,20 @@ class Seated:
             options={"seat": spawned.name},
         )
 
-    def end(self, run: Run) -> None:
-        """Close its seat, which hangs it up; its own process else."""
-        for seat in self._server.seats():
-            if seat.ref == run.seat:
-                self._server.kill(seat)
-                return
+    def end(self, run: Run, means: Means) -> None:
+        """Close its seat, or signal its process group; one whose seat is gone cannot
+        be hung up: it is asked."""
+        if means is Means.HANG_UP:
+            for seat in self._server.seats():
+                if seat.ref == run.seat:
+                    self._server.kill(seat)
+                    return
+        number = signal.SIGKILL if means is Means.FORCE else signal.SIGTERM
         if run.pid and process.alive(run.pid, run.start):
             with contextlib.suppress(ProcessLookupError):
-                os.kill(run.pid, signal.SIGTERM)
+                # tmux gives each a group of its own.
+                own = os.getpgid(run.pid) == run.pid
+                (os.killpg if own else os.kill)(run.pid, number)
 
     def _free(self, name: Name) -> str:
         """The first name for a seat of name that no living one has."""

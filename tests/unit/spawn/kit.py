@@ -17,6 +17,7 @@ from homi.peers import process
 from homi.sessions import Session, Sessions
 from homi.spawn.keeper import Keeper
 from homi.spawn.onmail import OnMail
+from homi.spawn.programs import Means
 from homi.spawn.state import Run, Spawned, Spawns, State
 from homi.store.disk import RealDisk
 from homi.store.state import StateFile
@@ -48,6 +49,8 @@ class Memory:
         self.processes: dict[str, subprocess.Popen[bytes]] = {}  # by seat
         self.hidden: dict[str, Run] = {}  # by name: the last that was opened
         self.starts = 0
+        self.ends: list[Means] = []  # what they were ended by
+        self.ignored: set[Means] = set()  # what of it they go on after
 
     def open(self, spawned: Spawned, run: Run) -> Run:
         self.starts += 1
@@ -74,8 +77,10 @@ class Memory:
     def body(self, spawned: Spawned, run: Run) -> Body | None:
         return Body(client="seat", id=run.seat, cwd=spawned.cwd)
 
-    def end(self, run: Run) -> None:
-        self.processes[run.seat].kill()
+    def end(self, run: Run, means: Means) -> None:
+        self.ends.append(means)
+        if means not in self.ignored:
+            self.processes[run.seat].kill()
 
     def alive(self) -> list[str]:
         """The seats whose program runs."""

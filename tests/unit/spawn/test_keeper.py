@@ -6,6 +6,8 @@ from msgspec.structs import replace
 from homi.address import Name
 from homi.envelope import Reason
 from homi.errors import CannotCreate, NoSuchName, NotReached, Unavailable
+from homi.spawn import endings
+from homi.spawn.programs import Means
 from homi.spawn.rule import ALIVE_MAX
 from homi.spawn.state import Run
 from tests.unit.spawn.conftest import Play
@@ -131,6 +133,26 @@ def test_what_is_forgotten_is_ended_only_when_that_is_asked(play: Play) -> None:
         nursery.keeper.forget(ADA, end=True)
         await nursery.until(lambda: nursery.programs.alive() == [run.seat])
         await nursery.until(lambda: nursery.spawns.retired == [])
+
+    play(scene)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_one_that_goes_on_is_ended_by_harder_means(
+    play: Play, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    """One after the other; where there is time, none behind the one that did it."""
+    monkeypatch.setattr(endings, "GRACE", 60.0 if count == 1 else 0.01)
+
+    async def scene(nursery: Nursery) -> None:
+        nursery.programs.ignored.update(list(Means)[: count - 1])
+        nursery.order()
+        nursery.ready()
+        nursery.keeper.forget(ADA, end=True)
+        await nursery.until(lambda: nursery.spawns.retired == [])
+        assert nursery.programs.alive() == []
+        assert nursery.programs.ends[:count] == list(Means)[:count]
+        assert count > 1 or len(nursery.programs.ends) == 1
 
     play(scene)
 

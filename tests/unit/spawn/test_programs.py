@@ -2,14 +2,16 @@
 
 import os
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from homi.peers import process
-from homi.spawn.programs import Seated
+from homi.spawn.programs import Means, Seated
 from homi.spawn.state import Run
+from tests.standin.place import until
 
 
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
@@ -26,6 +28,28 @@ def test_a_program_whose_seat_is_gone_is_told_to_end_and_may_be_gone_itself(
         raise ProcessLookupError
 
     monkeypatch.setattr(os, "kill", late)
-    Seated(tmp_path).end(run)
+    Seated(tmp_path).end(run, Means.HANG_UP)
     assert child.wait(10) < 0
-    Seated(tmp_path).end(run)
+    Seated(tmp_path).end(run, Means.HANG_UP)
+
+
+@pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
+def test_a_program_that_ignores_every_word_is_killed_with_its_group(
+    tmp_path: Path,
+) -> None:
+    """A word alone leaves it; who is not of its group is not touched."""
+    deaf = "trap '' HUP TERM; sleep 60 & echo $!; wait; wait"
+    argv = ["sh", "-c", deaf]
+    with subprocess.Popen(
+        argv, stdout=subprocess.PIPE, start_new_session=True, text=True
+    ) as child:
+        assert child.stdout is not None
+        below = int(child.stdout.readline())
+        start = process.start_time(child.pid) or ""
+        run = Run(at=1.0, pid=child.pid, start=start)
+        Seated(tmp_path).end(run, Means.HANG_UP)
+        Seated(tmp_path).end(run, Means.ASK)
+        assert process.alive(child.pid, start)
+        Seated(tmp_path).end(run, Means.FORCE)
+        assert child.wait(10) == -signal.SIGKILL
+    until(lambda: process.start_time(below) is None, "its child is gone, too")
