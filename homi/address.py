@@ -101,9 +101,10 @@ def fold(session_name: str) -> Name | None:
     return Name(text) if is_name(text) else None
 
 
-def nearest(text: str, known: Iterable[str]) -> str | None:
-    """The known name closest to text, None when nothing is close."""
-    found = difflib.get_close_matches(text.lower(), list(known), n=1, cutoff=0.6)
+def nearest(text: str, known: Iterable[str], least: float = 0.6) -> str | None:
+    """The known name closest to text, None when nothing is close; least: how alike
+    they are at least, of 1.0."""
+    found = difflib.get_close_matches(text.lower(), list(known), n=1, cutoff=least)
     return found[0] if found else None
 
 

@@ -6,6 +6,7 @@ from homi import paths
 from homi.address import Name
 from homi.cli import options, output
 from homi.cli.mail import Mail
+from homi.cli.meant import Family
 from homi.connection import Connection
 from homi.dial import Absent
 from homi.errors import HomiError
@@ -15,7 +16,7 @@ from homi.requests import Alias, List, Unalias
 COLUMNS = ("ALIAS", "LEADS TO", "MAILBOX", "NOTE")
 
 
-@click.group(invoke_without_command=True, subcommand_metavar="[VERB ...]")
+@click.group(cls=Family, invoke_without_command=True, subcommand_metavar="[VERB ...]")
 @options.as_json
 @click.pass_context
 def alias(ctx: click.Context, /, *, as_json: bool) -> None:

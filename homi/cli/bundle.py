@@ -21,6 +21,7 @@ from homi.address import Device, nearest, parse_name
 from homi.bounds import counted
 from homi.cli import file, options, output
 from homi.cli.caller import connect
+from homi.cli.meant import Family
 from homi.cli.progress import Progress
 from homi.clock import rfc3339
 from homi.config import LINE_MAX_ALONE
@@ -74,7 +75,7 @@ class Checked(NamedTuple):
     size: int
 
 
-@click.group(no_args_is_help=False, subcommand_metavar="VERB ...")
+@click.group(cls=Family, no_args_is_help=False, subcommand_metavar="VERB ...")
 def bundle() -> None:
     """Carry mail between two linked devices by hand, as files.
 

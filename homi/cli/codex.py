@@ -11,6 +11,7 @@ from homi.address import show
 from homi.cli import headless as runs
 from homi.cli import options, output
 from homi.cli.mail import Mail
+from homi.cli.meant import Family
 from homi.codex import ask
 from homi.codex.thread import Failed, Status, Thread, Unreachable, plain
 from homi.connection import Connection
@@ -25,7 +26,7 @@ COLUMNS = ("THREAD", "NAME", "STATUS", "CWD", "TITLE")
 _home = click.option("--home", "codex_home", metavar="DIR", help="Of which Codex.")
 
 
-@click.group(invoke_without_command=True, subcommand_metavar="[VERB ...]")
+@click.group(cls=Family, invoke_without_command=True, subcommand_metavar="[VERB ...]")
 @options.as_json
 @click.pass_context
 def codex(ctx: click.Context, /, *, as_json: bool) -> None:

@@ -8,6 +8,7 @@ import msgspec
 from homi import paths
 from homi.cli import options, output
 from homi.cli.mail import Mail
+from homi.cli.meant import Family
 from homi.commanded import CommandDone, CommandRow
 from homi.commands import ready
 from homi.commands.record import rows
@@ -20,7 +21,7 @@ from homi.visible import visible
 COLUMNS = ("NAME", "COMMAND", "STATE", "SESSION", "CWD", "LAST RUN")
 
 
-@click.group(invoke_without_command=True, subcommand_metavar="[VERB ...]")
+@click.group(cls=Family, invoke_without_command=True, subcommand_metavar="[VERB ...]")
 @options.as_json
 @click.pass_context
 def command(ctx: click.Context, /, *, as_json: bool) -> None:

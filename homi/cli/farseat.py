@@ -4,7 +4,7 @@ Owns how one is written; the daemon asks the device over its link.
 """
 
 from homi import paths
-from homi.address import SELF
+from homi.address import SELF, parse_name
 from homi.cli import output
 from homi.connection import Connection
 from homi.orders.seats import FarSeat
@@ -18,6 +18,12 @@ def split(given: str) -> tuple[str, str]:
     """The seat, and the device it is on: empty for this one."""
     seat, at, device = given.partition("@")
     return seat, device if at and device != SELF else ""
+
+
+def device(given: str) -> str:
+    """The device that is meant by mini, or by @mini: empty for this one; 64."""
+    name = parse_name(given.removeprefix("@"))
+    return "" if name == SELF else name
 
 
 def ask(home: str, request: FarSeat) -> SeatSaid:

@@ -10,6 +10,7 @@ import click
 from homi import paths
 from homi.address import show
 from homi.cli import admission, options, output, serve
+from homi.cli.meant import Family
 from homi.clock import parse_rfc3339
 from homi.connection import Connection
 from homi.dial import Absent
@@ -40,7 +41,7 @@ SEATS = "may drive the seats here"
 CHECK = 75.0  # s all of a check may take: a dial, then three probes
 
 
-@click.group(invoke_without_command=True, subcommand_metavar="[VERB ...]")
+@click.group(cls=Family, invoke_without_command=True, subcommand_metavar="[VERB ...]")
 @options.as_json
 @click.pass_context
 def link(ctx: click.Context, /, *, as_json: bool) -> None:

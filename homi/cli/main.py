@@ -12,7 +12,8 @@ from keyword import iskeyword
 import click
 
 from homi import __version__
-from homi.address import nearest, show
+from homi.address import show
+from homi.cli import meant
 from homi.errors import Interrupted, Usage
 
 COMPLETE = "_HOMI_COMPLETE"  # set by a shell that completes a line
@@ -103,11 +104,7 @@ class Verbs(click.Group):
         if args[0] == "help":
             return self._helped(ctx, args[1:])
         if args[0] not in MODULES and not args[0].startswith("-"):
-            near = nearest(args[0], MODULES)
-            raise Usage(
-                f"no such command {show(args[0])}",
-                hint=f"did you mean homi {near}?" if near else "homi --help",
-            )
+            raise meant.unknown(args[0], meant.verb(args[0], MODULES), "homi")
         return super().resolve_command(ctx, args)
 
     def _helped(

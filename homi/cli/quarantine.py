@@ -16,6 +16,7 @@ from homi.cli import options, output
 from homi.cli.asking import sure
 from homi.cli.caller import connect
 from homi.cli.failures import refused
+from homi.cli.meant import Family
 from homi.connection import Connection
 from homi.dial import Absent
 from homi.errors import NoInput, NotAllowed
@@ -26,7 +27,7 @@ from homi.store.refusals import Entry, Kept, entries, find
 COLUMNS = ("ID", "AGE", "REASON", "FROM", "TO", "BYTES")
 
 
-@click.group(invoke_without_command=True, subcommand_metavar="[VERB ...]")
+@click.group(cls=Family, invoke_without_command=True, subcommand_metavar="[VERB ...]")
 @options.as_json
 @click.pass_context
 def quarantine(ctx: click.Context, /, *, as_json: bool) -> None:

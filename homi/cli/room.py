@@ -7,6 +7,7 @@ import click
 from homi import paths
 from homi.cli import options, output
 from homi.cli.mail import Mail
+from homi.cli.meant import Family
 from homi.company import MemberRow, RoomChanged, RoomRow, RoomRows
 from homi.connection import Connection
 from homi.dial import Absent
@@ -19,7 +20,7 @@ COLUMNS = ("ROOM", "MEMBER", "SINCE", "GETS", "PENDING", "REASON", "UNTIL")
 NOBODY = "-"
 
 
-@click.group(invoke_without_command=True, subcommand_metavar="[VERB ...]")
+@click.group(cls=Family, invoke_without_command=True, subcommand_metavar="[VERB ...]")
 @options.as_json
 @click.pass_context
 def room(ctx: click.Context, /, *, as_json: bool) -> None:

@@ -14,6 +14,7 @@ from homi.address import Name
 from homi.cli import farseat, options, output, seating
 from homi.cli.fast import load
 from homi.cli.mail import Mail
+from homi.cli.meant import Family
 from homi.errors import NotReached, StorageFailed, TimedOut, Unavailable
 from homi.orders.seats import FarSeat
 from homi.render import Cell
@@ -27,8 +28,10 @@ HISTORY_MAX = 5000  # lines a seat keeps above its screen
 FAR_MAX = 1000  # of those that another device shows
 
 
-@click.group(no_args_is_help=False, subcommand_metavar="VERB ...")
-def seat() -> None:
+@click.group(cls=Family, invoke_without_command=True, subcommand_metavar="[VERB ...]")
+@options.as_json
+@click.pass_context
+def seat(ctx: click.Context, /, *, as_json: bool) -> None:
     """Drive agents in terminals where nothing better exists.
 
     \b
@@ -37,6 +40,10 @@ def seat() -> None:
       $ homi seat read ada
       $ homi seat bind gds-agent ada --relay
     """
+    if ctx.invoked_subcommand is None:
+        ctx.invoke(ls, device=None, as_json=as_json)
+    elif as_json:
+        options.misplaced(ctx)
 
 
 for command in (
@@ -62,7 +69,7 @@ def ls(home: str, /, device: str | None, *, as_json: bool) -> None:
       $ homi seat ls mini
       $ homi seat ls --json | jq -r 'select(.state == "approval").seat'
     """
-    _, there = farseat.split(f"@{(device or '').removeprefix('@')}")
+    there = None if device is None else farseat.device(device)
     if there:
         said = farseat.ask(home, FarSeat(i=1, do="ls", device=there))
         rows = [replace(each, device=there) for each in said.rows]

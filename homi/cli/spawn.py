@@ -28,6 +28,7 @@ from homi.spawned import SpawnRow, Unspawned
 from homi.visible import visible
 
 COLUMNS = ("NAME", "STATE", "CLIENT", "PID", "STARTS", "BY", "STARTED", "CWD", "SAID")
+LIST = "ls"
 READY = 60.0  # s for an agent to be ready
 BEFORE = 90.0  # s until it is begun: git may have to write a large tree
 FAN_MAX = 32  # agents of one fan
@@ -81,7 +82,7 @@ def spawn(
     as_json: bool,
     **how: Unpack[How],
 ) -> None:
-    """Start an agent that has NAME; without NAME list those.
+    """Start an agent that has NAME; without NAME, or by ls, list those.
 
     \b
       $ homi spawn reviewer --cwd ~/src/app
@@ -91,7 +92,8 @@ def spawn(
       $ homi spawn
     """
     root = paths.state_root(home)
-    if name is None:
+    # Every other list is had by ls: an agent of that name is not what is wanted.
+    if name is None or (name == LIST and not argv):
         _list(root, as_json=as_json)
         return
     if headless and on_mail:

@@ -9,6 +9,7 @@ import click
 
 from homi import ids, paths
 from homi.cli import options, output
+from homi.cli.meant import Family
 from homi.cli.submission import Plan, read_text
 from homi.cli.triggers import given_trigger, triggers
 from homi.clock import age, parse_rfc3339
@@ -29,7 +30,7 @@ FIRES = ("AT", "LEFT", "CLOCK", "NOTE")
 PATIENCE = 90.0
 
 
-@click.group(invoke_without_command=True, subcommand_metavar="[VERB ...]")
+@click.group(cls=Family, invoke_without_command=True, subcommand_metavar="[VERB ...]")
 @options.as_json
 @click.pass_context
 def wake(ctx: click.Context, /, *, as_json: bool) -> None:
