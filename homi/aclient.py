@@ -35,8 +35,8 @@ from homi.reports import (
     Acked,
     Answered,
     Claimed,
-    Done,
     Found,
+    Freed,
     Identity,
     Listing,
     NameRow,
@@ -188,9 +188,9 @@ class AsyncClient:
         """As Client.claim()."""
         return await self.call(Claim(name=name, cwd=cwd), Claimed)
 
-    async def release(self, name: str) -> Done:
+    async def release(self, name: str) -> Freed:
         """As Client.release(): not asked again where the connection is lost."""
-        return await (await self._open()).call(Release(name=name), Done)
+        return await (await self._open()).call(Release(name=name), Freed)
 
     async def names(self) -> list[NameRow]:
         """As Client.names()."""

@@ -22,8 +22,8 @@ from homi.reports import (
     Acked,
     Answered,
     Claimed,
-    Done,
     Found,
+    Freed,
     Identity,
     Listing,
     NameRow,
@@ -187,12 +187,12 @@ class Client:
         """Make name a durable address; fresh is false where it was one already."""
         return self.call(Claim(i=1, name=name, cwd=cwd), Claimed)
 
-    def release(self, name: str) -> Done:
+    def release(self, name: str) -> Freed:
         """End a claim; its mail stays.  Not asked again where the connection is lost:
         whether it was done shows in names()."""
         connection = self._open()
         try:
-            return connection.call(Release(i=1, name=name), Done)
+            return connection.call(Release(i=1, name=name), Freed)
         except Lost:
             self.close()
             raise

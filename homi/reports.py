@@ -94,6 +94,7 @@ class Claimed(msgspec.Struct, frozen=True, omit_defaults=True):
     socket: str  # where native clients write to the name
     owner: int = 0  # pid of the live session that has the name; 0: nobody
     front: bool = False  # its record stays listed while a session has it
+    missing: str = ""  # folder of the clients that is not there: nobody lists the name
 
 
 class Aliased(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -120,8 +121,25 @@ class Chosen(msgspec.Struct, frozen=True, omit_defaults=True):
     settings: list[SettingRow]
 
 
+class Remain(msgspec.Struct, frozen=True):
+    """What still leads to a name that was released."""
+
+    kind: str  # alias, room or wake
+    id: str  # its name, or its id
+    text: str
+    undo: str  # the command that ends it
+
+
+class Freed(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Answer to release."""
+
+    text: str
+    pending: int = 0  # messages that stay in its mailbox
+    remains: list[Remain] = []
+
+
 class Done(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Answer to release and stop."""
+    """Answer to stop, and to what else has no more to tell."""
 
     text: str
     pending: int = 0

@@ -9,8 +9,9 @@ from homi.address import show
 from homi.cli import options, output
 from homi.connection import Connection
 from homi.errors import NoInput, Usage
-from homi.reports import Claimed, Done
+from homi.reports import Claimed, Freed
 from homi.requests import Claim, Release
+from homi.visible import visible
 
 
 @click.command()
@@ -58,6 +59,11 @@ def claim(
     what = "claimed" if done.fresh else "already claimed"
     where = ", in front" if done.front else ""
     output.line(f"{what} {done.name}{owner}{where}")
+    if done.missing:
+        output.note(
+            f"no session lists it yet: no client has run here, {visible(done.missing)}"
+            " is not there"
+        )
 
 
 def _absolute(folder: str) -> str:
@@ -79,7 +85,7 @@ def release(home: str, /, name: str, *, as_json: bool) -> None:
       $ homi release gds-agent
     """
     with Connection(paths.state_root(home)) as client:
-        done = client.call(Release(i=1, name=name), Done)
+        done = client.call(Release(i=1, name=name), Freed)
     if as_json:
         output.json_line(done)
         return
@@ -87,3 +93,5 @@ def release(home: str, /, name: str, *, as_json: bool) -> None:
     if done.pending:
         what = "message stays" if done.pending == 1 else "messages stay"
         output.note(f"{done.pending} pending {what} in its mailbox")
+    for one in done.remains:
+        output.note(f"{one.text} ({one.undo})")

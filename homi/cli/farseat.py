@@ -23,7 +23,7 @@ def split(given: str) -> tuple[str, str]:
 def device(given: str) -> str:
     """The device that is meant by mini, or by @mini: empty for this one; 64."""
     name = parse_name(given.removeprefix("@"))
-    return "" if name == SELF else name
+    return "" if str(name) == SELF else str(name)
 
 
 def ask(home: str, request: FarSeat) -> SeatSaid:

@@ -82,7 +82,7 @@ def spawn(
     as_json: bool,
     **how: Unpack[How],
 ) -> None:
-    """Start an agent that has NAME; without NAME, or by ls, list those.
+    """Start an agent that has NAME; ls lists those.
 
     \b
       $ homi spawn reviewer --cwd ~/src/app

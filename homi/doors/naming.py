@@ -3,10 +3,13 @@
 Owns what a caller is told of a name; names.py keeps it.  homi-claim(1) is the page.
 """
 
+import os
+
 from homi.address import Name, parse_address, parse_claimable
 from homi.clock import Clock
 from homi.doors.answers import Doer, Reply
 from homi.doors.office import Office
+from homi.doors.remains import remains
 from homi.doors.rights import Rights
 from homi.errors import (
     CannotCreate,
@@ -15,7 +18,7 @@ from homi.errors import (
     NotAllowed,
     NotReached,
 )
-from homi.reports import Aliased, Chosen, Claimed, Done, SettingRow
+from homi.reports import Aliased, Chosen, Claimed, Freed, SettingRow
 from homi.requests import (
     Alias,
     CallerClass,
@@ -75,8 +78,15 @@ class Naming:
                 socket=self._office.socket_for(name),
                 owner=owner.pid if owner else 0,
                 front=claim.front,
+                missing=self._missing(),
             ),
         )
+
+    def _missing(self) -> str:
+        """The folder that a client will make, where none has run yet."""
+        folders = self._office.config.registry_folders()
+        there = any(os.path.isdir(folder) for folder in folders)
+        return "" if there else os.fspath(folders[0])
 
     def _release(self, request: Release, reply: Reply) -> None:
         """End a claim; its mail stays on disk."""
@@ -94,7 +104,8 @@ class Naming:
             )
         self._office.names.release(name)
         pending = len(self._office.store.mailbox(name).pending)
-        reply(request.i, Done(text=f"released {name}", pending=pending))
+        left = remains(self._office, name)
+        reply(request.i, Freed(f"released {name}", pending, left))
 
     def _alias(self, request: Alias, reply: Reply) -> None:
         """Make a name lead elsewhere, if there is anything there."""

@@ -239,7 +239,7 @@ def test_each_verb_and_field_of_the_protocol_is_described() -> None:
         "hello": reports.Welcome,
         "send": reports.SendReport,
         "claim": reports.Claimed,
-        "release": reports.Done,
+        "release": reports.Freed,
         "alias": reports.Aliased,
         "ack": reports.Acked,
         "wait": reports.Waited,
@@ -255,13 +255,14 @@ def test_each_verb_and_field_of_the_protocol_is_described() -> None:
         "rows",
     }
     of_room = {*company.RoomRow.__struct_fields__, *company.MemberRow.__struct_fields__}
+    remain = set(reports.Remain.__struct_fields__)
     for tag, kind in verbs.items():
         fields = set(kind.__struct_encode_fields__) - {"i"}
         if tag in answers:
             fields |= set(answers[tag].__struct_encode_fields__)
         assert marked(parts[tag], "Va") >= fields, tag
         if tag in answers:
-            more = {"after"} if tag != "rooms" else of_room
+            more = {"rooms": of_room, "release": remain}.get(tag, {"after"})
             assert marked(parts[tag], "Va") <= fields | more, tag
     rows = {*reports.NameRow.__struct_fields__, *reports.SessionRow.__struct_fields__}
     listing = set(reports.Listing.__struct_fields__)
