@@ -10,7 +10,7 @@ from typing import Self, TypeVar
 
 import msgspec
 
-from homi.dial import ANSWER_TIMEOUT, Absent, Dial, outcome
+from homi.dial import ANSWER_TIMEOUT, Absent, Dial, Lost, outcome
 from homi.envelope import encode
 from homi.errors import HomiError, VersionMismatch
 from homi.paths import check_private, control_socket
@@ -18,6 +18,7 @@ from homi.reports import Welcome
 from homi.requests import Request
 
 Answer = TypeVar("Answer", bound=msgspec.Struct)
+LOOK = "it may have been done: look before you ask again"
 GRACE = 10.0  # s beyond the time a long verb was given: the daemon answers then
 
 
@@ -82,7 +83,11 @@ class Connection:
     def _ask(self, request: Request, answer: type[Answer]) -> Answer:
         """The answer to request, by whichever daemon."""
         line = line_of(request)
-        return typed(self._dial.ask(line, looks=request.looks), answer)
+        try:
+            return typed(self._dial.ask(line, looks=request.again), answer)
+        except Lost as lost:
+            lost.hint = lost.hint or LOOK
+            raise
 
 
 def line_of(request: Request) -> bytes:

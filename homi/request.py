@@ -34,4 +34,10 @@ class Request(
 
     callers: ClassVar[frozenset[CallerClass]] = EVERYONE
     looks: ClassVar[bool] = False  # it changes nothing: asked twice it does no harm
+    soon: ClassVar[bool] = False  # done beside the loop: a restart lets it end
     i: int = 0
+
+    @property
+    def again(self) -> bool:
+        """Whether it may be asked again where the first time may have been done."""
+        return self.looks

@@ -241,6 +241,7 @@ class Past(msgspec.Struct, frozen=True, gc=False):
 class Import(Request, frozen=True, tag="import"):
     """Store messages of before in the mailbox of name; answered one by one."""
 
+    soon = True
     callers = frozenset({CallerClass.PERSON, CallerClass.SERVICE})
     name: str
     letters: list[Past]
@@ -250,6 +251,7 @@ class Prune(Request, frozen=True, tag="prune"):
     """Remove closed segments in which all is finished and that old, of the mailbox of
     name or of all; without a name also such blobs that no mail names."""
 
+    soon = True
     callers = frozenset({CallerClass.PERSON, CallerClass.SERVICE})
     older_s: int
     name: str | None = None
@@ -258,6 +260,7 @@ class Prune(Request, frozen=True, tag="prune"):
 class Room(Request, frozen=True, tag="room"):
     """Make a room with members, change who is in it, or end it."""
 
+    soon = True
     do: Literal["create", "join", "leave", "rm"]
     name: str
     members: list[str] = msgspec.field(

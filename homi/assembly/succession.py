@@ -9,7 +9,7 @@ import contextlib
 import logging
 import os
 import sys
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from typing import Protocol
 
 from homi.assembly.supervision import Supervision
@@ -24,6 +24,7 @@ from homi.store.store import DiskStore
 log = logging.getLogger("homi.restart")
 
 WHY = "restart"
+DRAIN = 10.0  # s for what callers have under way: a line that is typed takes eight
 PATIENCE = 20.0  # s for the new program to say that it could start
 SAID_MAX = 300  # characters of what it says instead
 
@@ -46,10 +47,13 @@ class Succession:
         end: Callable[[str], None],
         heritage: Inherited,
         unfit: Callable[[], str],
+        quiet: Callable[[float], Awaitable[int]],
     ) -> None:
         """shut: no caller comes in any more; end: begins the end of the daemon;
-        unfit: why no homi at all could open the state root."""
+        unfit: why no homi at all could open the state root; quiet: waits so long for
+        what callers have under way, and counts what is left."""
         self._unfit = unfit
+        self._quiet = quiet
         self._heritage = heritage
         self._supervision = Supervision(os.environ)
         self._parts = parts
@@ -98,7 +102,8 @@ class Succession:
             ) from error
 
     async def _begin(self, told: Told) -> None:
-        """Check, then shut, then answer, then end: who asks again meets the new one."""
+        """Check, then shut, then answer what is being done, then end: who asks again
+        meets the new one."""
         try:
             said = await could_start([*command(), "--check"])
             if why := self._unfit():
@@ -116,6 +121,8 @@ class Succession:
         self._heir = heir = Bequest()
         for part in self._parts:
             part.heir = heir
+        if left := await self._quiet(DRAIN):
+            log.warning("%d requests take over %.0f s: not answered", left, DRAIN)
         told(None)
         self._fault("restart-shut")
         self._end(WHY)
@@ -132,7 +139,8 @@ def connect(
     """What passes over, joined to the parts that have it."""
     shut = door.stop_accepting
     parts = (door, peer, store)
-    succession = Succession(parts, shut, end, heritage, store.unfit)
+    quiet = office.underway.ended
+    succession = Succession(parts, shut, end, heritage, store.unfit, quiet)
     office.restart = succession.begin
     door.inherited = peer.inherited = heritage
     return succession

@@ -15,7 +15,8 @@ from homi.cli.fast import post
 from homi.cli.spawn import BEFORE, READY, How, asked, client, cwd, seconds
 from homi.cli.submission import Plan, read_text
 from homi.connection import Connection
-from homi.errors import NotReached, TimedOut
+from homi.dial import Lost
+from homi.errors import NoSuchName, NotReached, TimedOut
 from homi.spawned import SpawnRow
 
 ANSWER = 600.0  # s for it to answer
@@ -73,6 +74,11 @@ def consult(
             raise TimedOut(
                 f"no answer within {plan.timeout:g} s: the agent is ended",
                 hint="--timeout S gives it more time",
+            ) from None
+        except (NoSuchName, Lost):
+            raise NotReached(
+                "the daemon restarted meanwhile: the agent is ended",
+                hint="ask once more; nothing is left of this one",
             ) from None
         except NotReached as error:
             if error.reason == "dead":

@@ -4,7 +4,9 @@ Owns the list of what was started, which needs no daemon; the daemon starts and 
 """
 
 import os
+import secrets
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TypedDict, Unpack
 
@@ -18,6 +20,7 @@ from homi.cli import headless as runs
 from homi.cli import options, output
 from homi.cli.options import Command
 from homi.connection import Connection
+from homi.dial import TRIES, Late, Lost
 from homi.errors import HomiError, NoInput, Usage
 from homi.orders.spawn import Respawn, Spawn, Unspawn
 from homi.render import Cell
@@ -132,7 +135,13 @@ def respawn(
       $ homi respawn reviewer
     """
     with Connection(paths.state_root(home)) as daemon:
-        request = Respawn(i=1, name=name, now=now, timeout=seconds(timeout))
+        request = Respawn(
+            i=1,
+            name=name,
+            now=now,
+            timeout=seconds(timeout),
+            order=secrets.token_hex(8),
+        )
         found = daemon.wait(request, SpawnRow, BEFORE + timeout)
     if as_json:
         output.json_line(found)
@@ -195,19 +204,36 @@ def fan(
         for number in range(1, count + 1)
     ]
     failed: HomiError | None = None
-    with Connection(paths.state_root(home)) as daemon:
-        daemon.put(wanted, BEFORE + how["timeout"])
-        for _ in wanted:
-            number, found = daemon.take(SpawnRow)
-            if isinstance(found, HomiError):
-                failed = failed or found
-                output.note(f"{name}-{number}: {found.text}")
-            elif as_json:
-                output.json_line(found)
-            else:
-                _ready(found)
+    for number, found in _each(paths.state_root(home), wanted, how["timeout"]):
+        if isinstance(found, HomiError):
+            failed = failed or found
+            output.note(f"{name}-{number}: {found.text}")
+        elif as_json:
+            output.json_line(found)
+        else:
+            _ready(found)
     if failed is not None:
         raise type(failed)(f"not all of {name} were started", hint="homi spawn")
+
+
+def _each(
+    root: Path, wanted: list[Spawn], timeout: float
+) -> Iterator[tuple[int, SpawnRow | HomiError]]:
+    """What became of each, as they are ready; the rest of them is asked for again of
+    a daemon that restarted meanwhile."""
+    left = {request.i: request for request in wanted}
+    for tries in range(TRIES, 0, -1):
+        with Connection(root) as daemon:
+            try:
+                daemon.put(list(left.values()), BEFORE + timeout)
+                while left:
+                    number, found = daemon.take(SpawnRow)
+                    left.pop(number, None)
+                    yield number, found
+                return
+            except Lost as lost:
+                if tries == 1 or isinstance(lost, Late):
+                    raise
 
 
 def asked(name: str, argv: tuple[str, ...], how: How) -> Spawn:
@@ -221,6 +247,7 @@ def asked(name: str, argv: tuple[str, ...], how: How) -> Spawn:
         path=os.environ.get("PATH", ""),
         worktree=how["worktree"],
         timeout=seconds(how["timeout"]),
+        order=secrets.token_hex(8),
     )
 
 

@@ -23,6 +23,7 @@ from homi.doors.carrying import Bulk
 from homi.doors.linking import Linked
 from homi.doors.moving import Moves
 from homi.doors.renaming import Renaming
+from homi.doors.underway import Underway
 from homi.envelope import SHOWN, LedgerLine, MessageId, Reason, Rung, SessionRef
 from homi.errors import (
     CannotCreate,
@@ -82,7 +83,7 @@ class Office:
         self.owners = owners
         self.sessions = sessions
         self.postmaster = postmaster
-        self.watchers: Watchers[Name] = Watchers()
+        self.watchers, self.underway = Watchers[Name](), Underway()
         self.asks = Asks()
         self.device = config.device_name()
         self.facts = owners.facts(self.device)

@@ -70,6 +70,8 @@ class Spawning:
         """Look whether it can be started, then claim the name and start it."""
         name = parse_claimable(request.name)
         clients.check(request.client, request.argv)
+        if self._same(request, name, reply):
+            return
         if request.brief:
             self._unknown(name, request)
         by = self._by()
@@ -113,11 +115,14 @@ class Spawning:
             brief=request.brief,
             by=by,
             at=rfc3339(self._clock.wall()),
+            order=request.order,
         )
 
     def _respawn(self, request: Respawn, reply: Reply) -> None:
         """Once more; a person's order forgets what failed before."""
         name = self._own(request.name)
+        if self._same(request, name, reply):
+            return
         spawned = self._keeper.spawns.get(name)
         if (
             spawned is not None
@@ -137,7 +142,11 @@ class Spawning:
             )
         if spawned is not None and spawned.run is None and not person:
             self._room(spawned.by)
-        again = partial(self._keeper.again, name, anew=person, now=request.now)
+
+        def again(told: Callable[[Spawned | HomiError], None]) -> None:
+            order = request.order
+            self._keeper.again(name, told, order, anew=person, now=request.now)
+
         self._start(request, reply, again)
 
     def _unspawn(self, request: Unspawn, reply: Reply) -> None:
@@ -146,6 +155,20 @@ class Spawning:
         spawned = self._keeper.forget(name, end=request.end)
         ended = spawned.run.pid if request.end and spawned.run is not None else 0
         reply(request.i, Unspawned(name, ended=ended, tree=spawned.tree))
+
+    def _same(self, request: Spawn | Respawn, name: Name, reply: Reply) -> bool:
+        """Whether it was ordered already, as of a daemon that restarted since: then
+        that start is waited for, or told of."""
+        spawned = self._keeper.spawns.get(name)
+        if spawned is None or not request.order or request.order != spawned.order:
+            return False
+        if spawned.run is not None and not spawned.run.ready:
+            self._start(request, reply, partial(self._keeper.join, name))
+        elif spawned.run is None and spawned.said and not spawned.on_mail:
+            raise NotReached(spawned.said, reason="dead")
+        else:
+            self._answer(request.i, reply, spawned)
+        return True
 
     def _start(
         self,

@@ -30,6 +30,7 @@ from homi.doors.rooming import Rooming
 from homi.doors.seating import Seating
 from homi.doors.serving import Serving
 from homi.doors.spawning import Spawning
+from homi.doors.underway import Own
 from homi.doors.views import Views
 from homi.doors.waking import Waking
 from homi.errors import Usage
@@ -57,7 +58,14 @@ class Verbs:
         self._waking = Waking(office, rights, clock)
         self._movers = Movers(lambda: office.moves)
         self._rooming = Rooming(office, rights, clock)
-        self.doers: dict[type[Request], Doer] = {
+        self._own = Own(office.underway)
+        self.doers = self._own.counted(self._all(office, rights, clock))
+
+    def _all(
+        self, office: Office, rights: Rights, clock: Clock
+    ) -> dict[type[Request], Doer]:
+        """The doer of each."""
+        return {
             Hello: _again,
             **self._posting.doers(),
             **self._asking.doers(),
@@ -100,6 +108,7 @@ class Verbs:
         self._waking.abandon()
         self._movers.abandon()
         self._rooming.abandon()
+        self._own.abandon()
 
 
 def _again(_request: Request, _reply: Reply) -> None:

@@ -9,6 +9,7 @@ from homi.request import Request
 class CodexPeer(Request, frozen=True, tag="codex-peer"):
     """Bind name to a thread of the Codex of a home; without one to none any more."""
 
+    soon = True
     name: str
     thread: str | None = None
     home: str = ""  # its CODEX_HOME

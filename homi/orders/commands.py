@@ -13,6 +13,7 @@ from homi.request import CallerClass, Request
 class CommandBind(Request, frozen=True, tag="command-bind"):
     """Have each letter for name given to a command."""
 
+    soon = True
     # Whoever binds decides what is run with every letter.
     callers = frozenset({CallerClass.PERSON, CallerClass.SERVICE})
     name: str

@@ -28,6 +28,7 @@ class MoveBlob(Request, frozen=True, tag="blob"):
     """Have a blob there, or here, that is on one of the two; answered when it is."""
 
     callers = frozenset({CallerClass.PERSON, CallerClass.SERVICE})
+    looks = True  # what is there is there
     do: Literal["put", "get"]
     device: str
     sha256: str

@@ -21,3 +21,8 @@ class Move(Request, frozen=True, tag="move"):
     dry_run: bool = False
     abort: bool = False
     force: bool = False  # without the other device
+
+    @property
+    def again(self) -> bool:
+        """What is under way goes on, and of what is done it is told."""
+        return not (self.fork or self.abort)

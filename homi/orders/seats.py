@@ -11,6 +11,7 @@ from homi.request import CallerClass, Request
 class SeatSpawn(Request, frozen=True, tag="seat-spawn"):
     """Open a seat with that program, in that folder."""
 
+    soon = True
     name: str
     argv: list[str]
     cwd: str
@@ -23,6 +24,7 @@ class SeatSpawn(Request, frozen=True, tag="seat-spawn"):
 class SeatSend(Request, frozen=True, tag="seat-send"):
     """Type text into a seat and press Enter, once and only where it is safe."""
 
+    soon = True
     seat: str
     text: str
 
@@ -30,6 +32,7 @@ class SeatSend(Request, frozen=True, tag="seat-send"):
 class SeatRespond(Request, frozen=True, tag="seat-respond"):
     """Choose an option of what a seat asks, by its number or its text."""
 
+    soon = True
     seat: str
     option: str
 
@@ -37,6 +40,7 @@ class SeatRespond(Request, frozen=True, tag="seat-respond"):
 class SeatOrder(Request, frozen=True, tag="seat-order"):
     """Press Escape once in a seat, or end it."""
 
+    soon = True
     do: Literal["interrupt", "kill"]
     seat: str
 
@@ -44,6 +48,7 @@ class SeatOrder(Request, frozen=True, tag="seat-order"):
 class FarSeat(Request, frozen=True, tag="seat-far"):
     """Look at the seats of another device, or drive one: that a person does."""
 
+    soon = True
     device: str
     do: Literal["ls", "read", "state", "send", "respond", "interrupt"]
     seat: str = ""

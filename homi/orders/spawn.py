@@ -20,6 +20,12 @@ class Spawn(Request, frozen=True, tag="spawn"):
     worktree: bool = False  # in a git worktree of its own
     brief: bool = False  # ended, and the name released, when who asks is gone
     timeout: float = 60.0  # s until 75 is answered; it goes on starting
+    order: str = ""  # an id of who asks: with the same one it is the same order
+
+    @property
+    def again(self) -> bool:
+        """The program that was started is the one that is waited for."""
+        return bool(self.order) and not self.brief
 
 
 class Respawn(Request, frozen=True, tag="respawn"):
@@ -28,6 +34,12 @@ class Respawn(Request, frozen=True, tag="respawn"):
     name: str
     now: bool = False  # whatever it does, not only when it is idle
     timeout: float = 60.0  # s until 75 is answered; it goes on starting
+    order: str = ""  # as of spawn
+
+    @property
+    def again(self) -> bool:
+        """As of spawn."""
+        return bool(self.order)
 
 
 class Unspawn(Request, frozen=True, tag="unspawn"):
@@ -40,6 +52,7 @@ class Unspawn(Request, frozen=True, tag="unspawn"):
 class Adopt(Request, frozen=True, tag="adopt"):
     """Give a running session the name, which is claimed if it is not."""
 
+    soon = True
     name: str
     session: str = ""  # its id
     pid: int = 0  # or a process that it is, or that started it
@@ -48,6 +61,7 @@ class Adopt(Request, frozen=True, tag="adopt"):
 class Retitle(Request, frozen=True, tag="retitle"):
     """Let a conversation that nobody has open go by name, which is claimed."""
 
+    soon = True
     # It writes a file of another program's.
     callers = frozenset({CallerClass.PERSON, CallerClass.SERVICE})
     name: str

@@ -13,6 +13,7 @@ from homi.request import Request
 class WakeAdd(Request, frozen=True, tag="wake-add"):
     """Send text to an address whenever a trigger says so."""
 
+    soon = True
     to: str
     text: str
     kind: Literal["cron", "every", "at", "file", "pr", "exit"]
@@ -30,6 +31,7 @@ class WakeAdd(Request, frozen=True, tag="wake-add"):
 class WakeOrder(Request, frozen=True, tag="wake-order"):
     """Remove a wake, let it rest or go on, or fire it now."""
 
+    soon = True
     do: Literal["rm", "pause", "resume", "run"]
     wake: str  # its id, the start of that one's last part, or a name that has one
     key: str = ""  # of a run: the same again is the same firing

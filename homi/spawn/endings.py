@@ -96,6 +96,11 @@ class Endings:
             self.sweep()
 
 
+def same(one: Session, other: Session) -> bool:
+    """Whether both are that very process."""
+    return (one.pid, one.start) == (other.pid, other.start)
+
+
 def session_of(sessions: Sessions, run: Run) -> Session | None:
     """The live session that a program is; None: there is none."""
     every = [*sessions.live.values(), *sessions.bodies()]

@@ -23,7 +23,7 @@ from homi.pidwatch import PidWatch
 from homi.sessions import Session, Sessions
 from homi.spawn import clients, rule
 from homi.spawn.beside import Beside, in_a_thread
-from homi.spawn.endings import Endings, is_of, session_of
+from homi.spawn.endings import Endings, is_of, same, session_of
 from homi.spawn.programs import Programs
 from homi.spawn.state import Run, Spawned, Spawns, tolerant
 
@@ -129,8 +129,12 @@ class Keeper:
                 hint="end it first, or spawn another name",
             )
 
+    def join(self, name: Name, told: Told) -> None:
+        """Tell what comes of the start that is under way."""
+        self._told.setdefault(name, []).append(told)
+
     def again(
-        self, name: Name, told: Told, *, anew: bool = False, now: bool = False
+        self, name: Name, told: Told, order: str = "", *, anew: bool, now: bool
     ) -> None:
         """Start the name's program once more, and end the one before when that is
         ready and, but with now, idle; anew: what failed before counts no more.
@@ -149,7 +153,8 @@ class Keeper:
                 hint="end it first",
             )
         old = None if run is None else replace(run, now=now)
-        spawned = replace(spawned, failures=0 if anew else spawned.failures, old=old)
+        failures = 0 if anew else spawned.failures
+        spawned = replace(spawned, failures=failures, old=old, order=order)
         called = name if run is None else clients.successor(name, self._taken)
         self.begin(spawned, called, told)
 
@@ -182,7 +187,7 @@ class Keeper:
         run = Run(at=now, called=called)
         starts = [*rule.recent(spawned.starts, now), now]
         spawned = self.spawns.put(replace(spawned, run=run, starts=starts))
-        self._told.setdefault(name, []).append(told)
+        self.join(name, told)
         log.info("%s client=%s status=starting", name, spawned.client)
         work = partial(self._programs.open, spawned, run)
         self._beside(work, partial(self._opened, name, run))
@@ -342,8 +347,3 @@ class Keeper:
         """Tell everybody who waits for the start of a name."""
         for told in self._told.pop(name, []):
             told(what)
-
-
-def same(one: Session, other: Session) -> bool:
-    """Whether both are that very process."""
-    return (one.pid, one.start) == (other.pid, other.start)

@@ -42,6 +42,7 @@ class Spawned(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     tree: str = ""  # the worktree that was made for it
     by: list[str] = []  # who ordered it, then who ordered that one
     at: str = ""  # RFC 3339: since when it is known
+    order: str = ""  # the id that who ordered it last gave that
     starts: list[float] = []  # wall seconds, of the last hour
     failures: int = 0  # starts in a row that came to nothing
     said: str = ""  # of the last of these: why

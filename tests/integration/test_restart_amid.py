@@ -6,15 +6,18 @@ import json
 import os
 import subprocess
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
+from homi.seats.server import Server
 from tests.integration.restarting import restart
 from tests.integration.seatkit import needs_tmux
 from tests.integration.test_ask import Asking
 from tests.integration.test_codex import bound, stands
 from tests.integration.test_command import WELL, Agent
 from tests.integration.test_seat_relay import Bound
+from tests.standin import claude
 from tests.standin.codex import AppServer
 from tests.standin.place import Place, homi_command, until
 from tests.standin.tooled import tools_of
@@ -149,6 +152,41 @@ def test_what_is_under_way_goes_on_once(place: Place) -> None:
     for strand in strands:
         with contextlib.suppress(StopIteration):
             next(strand)
+
+
+def slow(place: Place) -> Path:
+    """A claude that begins when something is written to the gate."""
+    claude.install(place.bin)
+    begin, program = place.bin / "begin", place.bin / "claude"
+    os.mkfifo(place.bin / "gate")
+    program.rename(begin)
+    wait = f'read -r _ <"{place.bin}/gate"'
+    program.write_text(f'#!/bin/sh\n{wait}\nexec "{begin}" "$@"\n')
+    program.chmod(0o755)
+    return place.bin / "gate"
+
+
+@needs_tmux
+def test_agents_that_are_being_started_are_waited_for_on(place: Place) -> None:
+    """Each was started once; a second order of another is refused as ever."""
+    gate = slow(place)
+    one = begun(place, "spawn", "eve", "--json")
+    many = begun(place, "fan", "2", "fay", "--json")
+
+    def opened() -> list[str]:
+        return [seat.name for seat in Server.of(place.state).seats()]
+
+    until(lambda: len(opened()) == 3, "their seats are open")
+    restart(place)
+    assert place.homi("spawn", "eve").returncode == os.EX_CANTCREAT
+    for _ in range(3):
+        gate.write_text("go\n")
+    assert json.loads(ended(one))["state"] == "ready"
+    found = [json.loads(line) for line in ended(many).splitlines()]
+    assert {row["name"] for row in found} == {"fay-1", "fay-2"}
+    assert len(opened()) == 3
+    for name in opened():
+        place.ok("seat", "kill", name)
 
 
 @needs_tmux

@@ -48,10 +48,10 @@ def test_the_one_before_ends_when_its_successor_is_ready_and_it_is_idle(
     async def scene(nursery: Nursery) -> None:
         nursery.order()
         old = nursery.ready()
-        nursery.keeper.again(ADA, nursery.said.append)
+        nursery.keeper.again(ADA, nursery.said.append, anew=False, now=False)
         assert nursery.programs.alive() == [old.seat, nursery.run.seat]
         with pytest.raises(CannotCreate):
-            nursery.keeper.again(ADA, nursery.said.append)
+            nursery.keeper.again(ADA, nursery.said.append, anew=False, now=False)
         new = nursery.ready()
         await nursery.until(lambda: nursery.programs.alive() == [new.seat])
         nursery.falls(old)
@@ -69,7 +69,7 @@ def test_a_successor_that_fails_leaves_the_one_before_as_it_is(play: Play) -> No
         nursery.order()
         old = nursery.ready()
         nursery.programs.error = Unavailable("no program")
-        nursery.keeper.again(ADA, nursery.said.append)
+        nursery.keeper.again(ADA, nursery.said.append, anew=False, now=False)
         assert isinstance(nursery.said[-1], Unavailable)
         assert (nursery.run.seat, nursery.ada.old) == (old.seat, None)
         assert nursery.programs.alive() == [old.seat]
@@ -84,7 +84,7 @@ def test_a_successor_that_ends_too_early_gives_the_name_back(play: Play) -> None
     async def scene(nursery: Nursery) -> None:
         nursery.order()
         old = nursery.ready()
-        nursery.keeper.again(ADA, nursery.said.append)
+        nursery.keeper.again(ADA, nursery.said.append, anew=False, now=False)
         assert nursery.bound == nursery.run.seat != old.seat
 
     async def later(nursery: Nursery) -> None:
@@ -204,7 +204,7 @@ def test_three_ends_with_mail_unread_and_it_is_started_no_more(play: Play) -> No
         nursery.on_mail.sweep()
         assert nursery.programs.starts == 3
         assert nursery.on_mail.why(ADA) == (Reason.SPAWN_FAILING, None)
-        nursery.keeper.again(ADA, nursery.said.append, anew=True)
+        nursery.keeper.again(ADA, nursery.said.append, anew=True, now=False)
         nursery.ready()
         assert nursery.on_mail.why(ADA) is None
 
@@ -283,7 +283,7 @@ async def _replaced(nursery: Nursery) -> None:
     """Ordered, ready, replaced, and the one before gone."""
     nursery.order()
     old = nursery.ready()
-    nursery.keeper.again(ADA, nursery.said.append)
+    nursery.keeper.again(ADA, nursery.said.append, anew=False, now=False)
     new = nursery.ready()
     await nursery.until(lambda: nursery.programs.alive() == [new.seat])
     await nursery.until(lambda: nursery.spawns.retired == [])
@@ -332,11 +332,11 @@ def test_one_that_is_replaced_now_ends_though_it_is_busy(play: Play) -> None:
         nursery.order()
         old = nursery.ready()
         nursery.stands(old, status="busy")
-        nursery.keeper.again(ADA, nursery.said.append)
+        nursery.keeper.again(ADA, nursery.said.append, anew=False, now=False)
         new = nursery.ready()
         nursery.on_mail.sweep()
         assert nursery.programs.alive() == [old.seat, new.seat]
-        nursery.keeper.again(ADA, nursery.said.append, now=True)
+        nursery.keeper.again(ADA, nursery.said.append, anew=False, now=True)
         newer = nursery.ready()
         nursery.stands(old, status="idle")
         await nursery.until(lambda: nursery.programs.alive() == [newer.seat])
