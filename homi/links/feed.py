@@ -16,7 +16,7 @@ from homi.config import LINE_MAX_ALONE, SWEEP
 from homi.envelope import Envelope, LedgerLine, MessageId, Reason, Rung
 from homi.errors import HomiError
 from homi.links.exchange import Exchange
-from homi.links.frames import HEAD_MAX, Not, Refusal, mail_tail
+from homi.links.frames import HEAD_MAX, Not, Refusal, Tail, mail_tail, whole_room
 from homi.links.lanes import Next, Route
 from homi.returns import Bounce, Record
 from homi.store.mailbox import Item, Mailbox
@@ -219,15 +219,7 @@ class Feed:
             log.error("%s %s", item.id, error.text)
             route.unread(item)
             return
-        tail = mail_tail(
-            item.to,
-            envelope.hops,
-            envelope.at,
-            bytes(envelope.msg),
-            flags=_flags(envelope, found),
-            turn=self._books.turn(item.id),
-            room=envelope.via.room,
-        )
+        tail = mail_tail(_tail(envelope, found, self._books.turn(item.id)))
         flight = Flight(route, item)
         if len(tail) + HEAD_MAX > LINE_MAX_ALONE:
             text = (
@@ -292,16 +284,22 @@ def _told(refusal: Refusal) -> str:
     return visible(f"{refusal.text or refusal.code}{hint}")[:1000]
 
 
-def _flags(envelope: Envelope, found: Next) -> dict[str, int]:
-    """What is true of it as a mail frame."""
-    via = envelope.via
-    return {
-        "verified": via.verified,
-        "first": found.first,
+def _tail(envelope: Envelope, found: Next, turn: Counted | None) -> Tail:
+    """It as a mail frame."""
+    via, hops = envelope.via, envelope.hops
+    return Tail(
+        to=found.item.to,
+        hops=hops,
+        at=envelope.at,
+        verified=via.verified,
+        room=whole_room(via.room, hops),
+        first=found.first,
+        turn=turn,
         # What follows a name may have been read before it moved.
-        "again": found.again or (via.repeat and bool(via.moved)),
-        "moved": via.moved,
-    }
+        again=found.again or (via.repeat and bool(via.moved)),
+        moved=via.moved,
+        msg=envelope.msg,
+    )
 
 
 def _ignore(_kept: bool) -> None:

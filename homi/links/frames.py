@@ -6,7 +6,7 @@ homi-protocol(7) is the format.
 
 import functools
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated
 
@@ -85,6 +85,22 @@ class Mail(Frame, frozen=True, kw_only=True):
     turn: Counted | None = None  # as which it counts over there; homi-limits(7)
     again: bool = False  # who it is for may have read it already
     moved: Annotated[int, msgspec.Meta(ge=0)] = 0  # it follows a name that moved there
+    msg: msgspec.Raw
+
+
+class Tail(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """What stands in a mail frame behind its n.  A struct of its own, as it is made
+    before its number is known, and written with one call."""
+
+    to: str
+    hops: Sequence[str]
+    at: str = ""
+    verified: bool = False
+    room: str | None = None  # with its device
+    first: bool = False
+    turn: Counted | None = None
+    again: bool = False
+    moved: int = 0
     msg: msgspec.Raw
 
 
@@ -233,26 +249,14 @@ def encode(frame: Frame) -> bytes:
     return _ENCODE(frame) + b"\n"
 
 
-def mail_tail(
-    to: str,
-    hops: Sequence[str],
-    at: str,
-    msg: bytes,
-    *,
-    flags: Mapping[str, int],
-    turn: Counted | None = None,
-    room: str | None = None,
-) -> bytes:
-    """A mail frame behind its n: the rest of the line, msg as it came.  flags: fields
-    that are true, or a number above 0."""
-    set_ = ((key.encode(), _ENCODE(value)) for key, value in flags.items() if value)
-    more = b"".join(b',"%b":%b' % one for one in set_)
-    if turn is not None:
-        more += b',"turn":' + _ENCODE(turn)
-    if room is not None:
-        more += b',"room":' + _ENCODE(room if "@" in room else f"{room}@{hops[-1]}")
-    parts = (_ENCODE(to), _ENCODE(hops), _ENCODE(at), more, msg)
-    return b'"to":%b,"hops":%b,"at":%b%b,"msg":%b}\n' % parts
+def mail_tail(tail: Tail) -> bytes:
+    """A mail frame behind its n: the rest of the line, msg as it came."""
+    return _ENCODE(tail)[1:] + b"\n"
+
+
+def whole_room(room: str | None, hops: Sequence[str]) -> str | None:
+    """A room as another device has to name it: with the device that it is on."""
+    return room if room is None or "@" in room else f"{room}@{hops[-1]}"
 
 
 def mail_line(n: int, tail: bytes) -> bytes:

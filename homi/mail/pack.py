@@ -104,18 +104,18 @@ class Pack:
 
     def _tail(self, envelope: Envelope) -> bytes:
         """A message as a link would send it, behind its number."""
-        return frames.mail_tail(
-            envelope.to,
-            envelope.hops,
-            envelope.at,
-            bytes(envelope.msg),
-            flags={
-                "verified": envelope.via.verified,
-                "moved": envelope.via.moved,
-            },
+        via, hops = envelope.via, envelope.hops
+        tail = frames.Tail(
+            to=envelope.to,
+            hops=hops,
+            at=envelope.at,
+            verified=via.verified,
+            room=frames.whole_room(via.room, hops),
             turn=self._turn(_decode_from(envelope.msg).id),
-            room=envelope.via.room,
+            moved=via.moved,
+            msg=envelope.msg,
         )
+        return frames.mail_tail(tail)
 
     def _leave(self, text: str) -> None:
         """One that cannot go."""

@@ -17,6 +17,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+import msgspec
 import uvloop
 
 import homi.config
@@ -32,7 +33,7 @@ from homi.doors.wire import BigLine, LineProtocol, Outbox  # noqa: E402
 from homi.envelope import LedgerLine, MessageId, Msg, Via, encode  # noqa: E402
 from homi.links.exchange import Answered, Exchange  # noqa: E402
 from homi.links.feed import Books, Feed  # noqa: E402
-from homi.links.frames import Mail, Names, Not, Req, Rung, mail_tail  # noqa: E402
+from homi.links.frames import Mail, Names, Not, Req, Rung, Tail, mail_tail  # noqa: E402
 from homi.links.greeting import Here, Peer  # noqa: E402
 from homi.links.identity import Identity  # noqa: E402
 from homi.links.intake import Intake  # noqa: E402
@@ -220,8 +221,8 @@ def letter(to: str) -> Msg:
 
 def tail_of(head: Msg) -> bytes:
     """The frame that carries it, behind its number."""
-    msg = encode(head)
-    return mail_tail("ada@mini", ("laptop",), "", msg, flags={"verified": True})
+    msg = msgspec.Raw(encode(head))
+    return mail_tail(Tail(to="ada@mini", hops=("laptop",), verified=True, msg=msg))
 
 
 async def main(role: str, root: Path, fd: int, count: int) -> None:

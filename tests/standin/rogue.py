@@ -18,7 +18,7 @@ import msgspec
 from homi.address import Device
 from homi.clock import SystemClock
 from homi.links import frames
-from homi.links.frames import Hello, Proof, mail_line, mail_tail
+from homi.links.frames import Hello, Proof, Tail, mail_line, mail_tail
 from homi.links.greeting import Greeting, Here
 from homi.links.identity import Identity
 from tests.standin.place import PATIENCE, Place, homi_command
@@ -104,7 +104,8 @@ class Rogue:
         """Send one envelope; what the daemon says to it."""
         body = msg if isinstance(msg, bytes) else msgspec.json.encode(msg)
         way = (self.device,) if hops is None else hops
-        tail = mail_tail(to, way, "", body, flags={"verified": True})
+        msg = msgspec.Raw(body)
+        tail = mail_tail(Tail(to=to, hops=way, verified=True, msg=msg))
         self._sent += 1
         self.say(mail_line(self._sent, tail)[:-1])
         return self.frame("ack")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import msgspec
 import pytest
 
 from homi import ids
@@ -16,7 +17,7 @@ from homi.errors import (
     VersionMismatch,
 )
 from homi.links.bundle import Check, Seal, Stored, head_of, read, sealed
-from homi.links.frames import Mail, encode, mail_line, mail_tail
+from homi.links.frames import Mail, Tail, encode, mail_line, mail_tail
 from homi.links.identity import verify
 from tests.unit.links.kit import IDENTITIES, KEYS
 
@@ -25,13 +26,11 @@ Lines = list[bytes]
 
 def bundle(to: str = "mini", signer: str = "laptop") -> Lines:
     """Three messages and what the writer has, signed."""
+    bodies = [msgspec.Raw(b'{"id":"%d"}' % n) for n in range(3)]
     tails = [
-        mail_tail(
-            "ada@mini", ["laptop"], "", b'{"id":"%d"}' % n, flags={"verified": True}
-        )
-        for n in range(3)
+        Tail(to="ada@mini", hops=["laptop"], verified=True, msg=body) for body in bodies
     ]
-    mails = [mail_line(n, tail) for n, tail in enumerate(tails, 1)]
+    mails = [mail_line(n, mail_tail(tail)) for n, tail in enumerate(tails, 1)]
     stored = encode(Stored([MessageId(ids.shape(7))]))
     head = head_of(Device("laptop"), Device(to), KEYS["laptop"], "", 3)
     return list(sealed(head, [*mails, stored], IDENTITIES[signer].sign))

@@ -7,14 +7,19 @@ import pytest
 
 from homi.links import frames
 from homi.links.exchange import Exchange
-from homi.links.frames import WINDOW, Ack, Refusal, Res, mail_tail
+from homi.links.frames import WINDOW, Ack, Refusal, Res, Tail, mail_tail
 from homi.links.greeting import Peer
 from homi.links.pulse import UNREAD_MAX
 from tests.unit.links.kit import End, Noted, Pair, Turned
 
-MAIL = mail_tail(
-    "ada@mini", ("laptop",), "", b'{"id":"x", "y" : 1}', flags={"verified": True}
-)
+
+def letter(body: bytes) -> bytes:
+    """The rest of a mail frame."""
+    msg = msgspec.Raw(body)
+    return mail_tail(Tail(to="ada@mini", hops=("laptop",), verified=True, msg=msg))
+
+
+MAIL = letter(b'{"id":"x", "y" : 1}')
 
 
 def test_two_paired_devices_meet_and_know_each_other() -> None:
@@ -81,7 +86,7 @@ def test_there_is_room_for_a_window_and_again_after_its_ack() -> None:
 def test_one_longer_than_the_window_goes_alone() -> None:
     pair = Pair()
     body = b'{"text":"%b"}' % (b"x" * (2 << 20))
-    tail = mail_tail("ada@mini", ("laptop",), "", body, flags={"verified": True})
+    tail = letter(body)
     assert pair.laptop.exchange.room
     pair.laptop.exchange.mail(tail)
     assert not pair.laptop.exchange.room

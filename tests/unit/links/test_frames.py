@@ -3,12 +3,13 @@
 import json
 import random
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from homi.links import frames
-from homi.links.frames import Mail, Unknown, mail_line, mail_tail
+from homi.links.frames import Mail, Tail, Unknown, mail_line, mail_tail
 from homi.links.window import Inbound, Outbound
 from homi.turns import Counted
 
@@ -27,7 +28,9 @@ def test_a_mail_line_is_one_line_and_carries_msg_as_it_is(
     n: int, to: str, hops: list[str], text: str, flags: set[str], turn: Counted | None
 ) -> None:
     msg = json.dumps({"text": text, "a": 1}, ensure_ascii=True).encode()
-    tail = mail_tail(to, hops, "now", msg, flags=dict.fromkeys(flags, True), turn=turn)
+    marks = dict.fromkeys(flags, True)
+    sent = Tail(to=to, hops=hops, at="now", turn=turn, msg=msgspec.Raw(msg), **marks)
+    tail = mail_tail(sent)
     line = mail_line(n, tail)
     assert line.endswith(b"}\n")
     assert b"\n" not in line[:-1]
@@ -39,6 +42,25 @@ def test_a_mail_line_is_one_line_and_carries_msg_as_it_is(
     set_ = {one for one in ("verified", "first", "again") if getattr(mail, one)}
     assert set_ == flags
     assert mail.turn == turn
+
+
+def test_a_mail_frame_holds_nothing_that_is_not_so() -> None:
+    """The control: what is so stands in it, msg last with the spaces of its sender."""
+    msg, to, hops = msgspec.Raw(b'{"id": "x"}'), "ada@mini", ["laptop"]
+    plain = mail_line(7, mail_tail(Tail(to=to, hops=hops, msg=msg)))
+    begun = b'{"f":"mail","n":7,"to":"ada@mini","hops":["laptop"]'
+    assert plain == begun + b',"msg":{"id": "x"}}\n'
+    moved = mail_tail(Tail(to=to, hops=hops, verified=True, moved=3, msg=msg))
+    assert mail_line(7, moved) == (
+        begun + b',"verified":true,"moved":3,"msg":{"id": "x"}}\n'
+    )
+
+
+def test_a_room_is_named_with_its_device() -> None:
+    """It is kept without where the room is; the control: mail that is no copy."""
+    assert frames.whole_room("crew", ["mini", "laptop"]) == "crew@laptop"
+    assert frames.whole_room("crew@desk", ["mini", "laptop"]) == "crew@desk"
+    assert frames.whole_room(None, ["laptop"]) is None
 
 
 @given(st.binary(max_size=200))

@@ -6,10 +6,19 @@ import msgspec
 import pytest
 
 from homi.links import frames
-from homi.links.frames import WINDOW, Ack, Bye, Hello, Proof, mail_line, mail_tail
+from homi.links.frames import (
+    WINDOW,
+    Ack,
+    Bye,
+    Hello,
+    Proof,
+    Tail,
+    mail_line,
+    mail_tail,
+)
 from tests.unit.links.kit import IDENTITIES, KEYS, End, Pair, TurnedLoop
 
-TAIL = mail_tail("ada@mini", ("laptop",), "", b"{}", flags={})
+TAIL = mail_tail(Tail(to="ada@mini", hops=("laptop",), msg=msgspec.Raw(b"{}")))
 HELLO = Hello(
     v=1,
     least=1,
@@ -235,7 +244,7 @@ def test_large_mail_is_bounded_by_its_bytes() -> None:
     mini = pair.mini
     mini.port.at_once = False
     body = b'{"text":"%b"}' % (b"x" * 600_000)
-    tail = mail_tail("ada@mini", ("laptop",), "", body, flags={})
+    tail = mail_tail(Tail(to="ada@mini", hops=("laptop",), msg=msgspec.Raw(body)))
     mini.feed(mail_line(1, tail)[:-1], mail_line(2, tail)[:-1])
     assert (len(mini.port.mail), mini.port.ends) == (2, [])
     mini.feed(mail_line(3, TAIL)[:-1])

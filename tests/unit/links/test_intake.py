@@ -13,7 +13,15 @@ from homi.address import Device, Name
 from homi.claims import State
 from homi.config import Config
 from homi.envelope import Envelope, decode_envelope
-from homi.links.frames import Mail, Refusal, decode, mail_line, mail_tail
+from homi.links.frames import (
+    Mail,
+    Refusal,
+    Tail,
+    decode,
+    mail_line,
+    mail_tail,
+    whole_room,
+)
 from homi.links.greeting import Peer
 from homi.links.intake import LANES, STAMPS, Intake
 from homi.names import Names
@@ -88,8 +96,18 @@ class Mini:
     ) -> asyncio.Future[Answer]:
         """What the peer will be answered."""
         body = msg if isinstance(msg, bytes) else msgspec.json.encode(msg)
-        flags = {"verified": True, "first": first, "again": again, "moved": moved}
-        tail = mail_tail(to, hops, "", body, flags=flags, room=room)
+        tail = mail_tail(
+            Tail(
+                to=to,
+                hops=hops,
+                verified=True,
+                room=whole_room(room, hops),
+                first=first,
+                again=again,
+                moved=moved,
+                msg=msgspec.Raw(body),
+            )
+        )
         mail = decode(mail_line(1, tail)[:-1])
         assert isinstance(mail, Mail)
         got: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
@@ -156,8 +174,8 @@ def test_what_is_told_of_a_turn_is_believed_within_bounds(
     """Whatever it says, the mail itself is taken."""
 
     async def scenario(mini: Mini) -> None:
-        body = msgspec.json.encode(letter())
-        tail = mail_tail("ada@mini", ["laptop"], "", body, flags={"verified": True})
+        body = msgspec.Raw(msgspec.json.encode(letter()))
+        tail = mail_tail(Tail(to="ada@mini", hops=["laptop"], verified=True, msg=body))
         turn = b'"turn":%b,"msg":' % json.dumps(told).encode()
         mail = decode(mail_line(1, tail.replace(b'"msg":', turn))[:-1])
         assert isinstance(mail, Mail)
