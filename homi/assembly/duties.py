@@ -7,7 +7,16 @@ import asyncio
 from collections.abc import Iterable
 from typing import Protocol
 
-from homi.assembly import answers, moving, rooms, seats, secrets, spawn, wakes
+from homi.assembly import (
+    answers,
+    dialogs,
+    moving,
+    rooms,
+    seats,
+    secrets,
+    spawn,
+    wakes,
+)
 from homi.courier.courier import Courier
 from homi.doors.metering import Meters
 from homi.doors.office import Office
@@ -71,6 +80,7 @@ def connect(office: Office, courier: Courier, reach: Reach, talk: Talk) -> Dutie
             # First: a name that moves is not started by mail.
             moving.connect(office, talk, reach.clock),
             spawn.connect(office, reach),
+            dialogs.connect(office),
             wakes.connect(office, reach),
             seats.connect(office, talk, courier),
         ]

@@ -9,7 +9,7 @@ import enum
 import os
 import signal
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from homi.address import Name
 from homi.claims import Body
@@ -17,8 +17,17 @@ from homi.errors import CannotCreate
 from homi.peers import process
 from homi.seats import launch
 from homi.seats.server import Opening, Seat, Server
+from homi.seats.view import State
 from homi.spawn import clients
 from homi.spawn.state import Run, Spawned
+
+
+class Stand(NamedTuple):
+    """How the seat of a program was found."""
+
+    seat: str  # its name
+    asks: bool  # by its screen
+    attended: bool  # a terminal shows it
 
 
 class Means(enum.Enum):
@@ -106,6 +115,15 @@ class Seated:
                 # tmux gives each a group of its own.
                 own = os.getpgid(run.pid) == run.pid
                 (os.killpg if own else os.kill)(run.pid, number)
+
+    def look(self, run: Run) -> Stand | None:
+        """Its seat as it is now; None where it is gone."""
+        for seat in self._server.seats():
+            if seat.ref == run.seat:
+                look = self._server.look(seat)
+                asks = look.view.state is State.APPROVAL
+                return Stand(seat.name, asks, look.typed > 0)
+        return None
 
     def _free(self, name: Name) -> str:
         """The first name for a seat of name that no living one has."""

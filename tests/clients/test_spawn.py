@@ -10,6 +10,7 @@ from homi.seats.server import Server
 from tests.clients.codex import Codex
 from tests.clients.conftest import Post
 from tests.clients.harness import Claude
+from tests.clients.test_claude import END, bash
 from tests.standin.place import until
 
 pytestmark = [pytest.mark.clients, pytest.mark.timeout(240)]
@@ -19,7 +20,7 @@ def spawn(claude: Claude, post: Post, *words: str) -> dict[str, Any]:
     """homi spawn, with a claude in PATH that runs on the private machine."""
     install(claude, "claude", [str(claude.bin / "claude")])
     path = f"{claude.state / 'inside'}:{post.env()['PATH']}"
-    done = post.homi("spawn", *words, "--json", PATH=path)
+    done = post.homi("spawn", "--json", *words, PATH=path)
     assert done.returncode == 0, done.stderr
     return dict(json.loads(done.stdout))
 
@@ -115,6 +116,48 @@ def test_mail_starts_a_session_that_reads_it_and_one_is_adopted(
     assert str(row["pid"]) in out
     until(lambda: Server.of(post.state).seats() == [], "no seat is left", 30)
     del claude.pids["bob"]
+
+
+def test_what_a_started_session_asks_is_told_to_the_person_nobody_else_sees_it(
+    claude: Claude, post: Post
+) -> None:
+    """Once: the permission that mail led to, and whether it may trust its folder."""
+    told, program = claude.state / "told", claude.state / "note"
+    program.write_text(f'#!/bin/sh\necho "$1|$2" >>{told}\n')
+    program.chmod(0o755)
+    with (claude.home / ".config/homi/homi.toml").open("a") as settings:
+        settings.write(f"notify = {json.dumps([str(program)])}\n")
+    post.kill()
+    post.start()
+    manual = ("--", "--permission-mode", "manual")
+    known(claude, "ada", spawn(claude, post, "ada", *manual)["pid"])
+    claude.push("ada", bash("touch asked-for"), END)
+    message = post.send("ada", "touch it")
+    until(told.exists, "the person is told of ada", 30)
+    assert "waiting" in post.ok("ls")
+    assert not (claude.work / "asked-for").exists()
+    post.ok("seat", "wait", "ada", "--for", "approval", "--timeout", "30")
+    post.ok("seat", "respond", "ada", "Yes")
+    post.reached("ada", message, "seen", 30)
+    assert (claude.work / "asked-for").exists()
+
+    strange = claude.state / "strange"
+    strange.mkdir()
+    path = {"PATH": f"{claude.state / 'inside'}:{post.env()['PATH']}"}
+    late = post.homi("spawn", "eve", "--cwd", str(strange), "--timeout", "3", **path)
+    assert late.returncode == 75, late.stderr
+    post.ok("seat", "wait", "eve", "--for", "approval", "--timeout", "30")
+    post.kill()
+    post.start()
+    until(lambda: len(told.read_text().splitlines()) > 1, "the person is told", 30)
+    assert told.read_text().splitlines() == [
+        f"{name} waits for an approval|homi seat state {name}"
+        for name in ("ada", "eve")
+    ]
+    for name in ("ada", "eve"):
+        post.ok("unspawn", "--end", name)
+    until(lambda: Server.of(post.state).seats() == [], "no seat is left", 30)
+    del claude.pids["ada"]
 
 
 def test_a_codex_that_is_spawned_gets_its_mail_typed(
