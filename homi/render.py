@@ -11,6 +11,7 @@ import msgspec
 from homi.clock import age as age
 from homi.envelope import SessionRef
 from homi.ids import last_part
+from homi.reports import SessionRow
 from homi.visible import visible, visible_lines
 
 SHORTEST = 4  # digits of an id: fewer say nothing
@@ -27,10 +28,19 @@ def short_ids(ids: Iterable[str], among: Iterable[str]) -> dict[str, str]:
     return {wanted: _unique(every, place[last_part(wanted)]) for wanted in ids}
 
 
+def process(row: SessionRow | None) -> str:
+    """Which process a session is; of what has none but while it works, what it is."""
+    if row is None:
+        return ""
+    return f"pid {row.pid}" if row.pid else row.client
+
+
 def session(ref: SessionRef | None) -> str:
     """Which process, in a few characters: pid and the start of the conversation."""
     if ref is None:
         return ""
+    if not ref.pid:
+        return ref.id
     return f"pid {ref.pid}" + (f" ({ref.id[:8]})" if ref.id else "")
 
 

@@ -10,7 +10,7 @@ from homi.cli.mail import Mail
 from homi.connection import Connection
 from homi.dial import Absent
 from homi.peers.probe import Probe, probe
-from homi.render import Cell, fields
+from homi.render import Cell, fields, process
 from homi.reports import LegRow, LegsReport
 from homi.requests import Legs
 
@@ -91,9 +91,9 @@ def _cells(row: LegRow, asked: Probe) -> tuple[Cell, ...]:
         row.leg,
         "yes" if usable else "no",
         why,
-        output.when(row.until),
+        output.until(row.until),
         ",".join(row.proofs),
-        f"pid {row.session.pid}" if row.session else "",
+        process(row.session),
         row.unproven,
         answered(asked),
     )

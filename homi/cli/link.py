@@ -11,7 +11,6 @@ from homi import paths
 from homi.address import show
 from homi.cli import admission, options, output, serve
 from homi.cli.meant import Family
-from homi.clock import parse_rfc3339
 from homi.connection import Connection
 from homi.dial import Absent
 from homi.errors import Unhealthy, Usage
@@ -262,17 +261,10 @@ def _cells(row: LinkRow) -> tuple[Cell, ...]:
         output.when(row.oldest),
         way,
         row.host,
-        _ahead(row.next_try),
+        output.until(row.next_try),
         _offset(row),
         note,
     )
-
-
-def _ahead(at: str) -> str:
-    """When the next try is: for a person in how many seconds."""
-    if not at or not output.terminal():
-        return at
-    return f"in {output.ahead(parse_rfc3339(at))}"
 
 
 def _offset(row: LinkRow) -> str:

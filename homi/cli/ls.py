@@ -16,7 +16,7 @@ from homi.dial import Absent
 from homi.errors import Usage
 from homi.far import FarRow
 from homi.peers.probe import Probe
-from homi.render import Cell, cell, fields, together
+from homi.render import Cell, cell, fields, process, together
 from homi.reports import AliasRow, Listing, MirrorRow, NameRow, SessionRow
 from homi.requests import List
 
@@ -153,7 +153,7 @@ def _rows(listing: Listing, seen: Measured) -> list[tuple[Cell, ...]]:
 
 def _name(row: NameRow, seen: Measured) -> tuple[Cell, ...]:
     """The cells of a name."""
-    owner = f"pid {row.owner.pid}" if row.owner else ""
+    owner = process(row.owner)
     when, answers = output.when(row.oldest), answered(seen.answers(row))
     state, note = seen.state(row), seen.note(row)
     status = status_of(row.owner)
@@ -179,8 +179,7 @@ def _session(row: SessionRow, seen: Measured) -> tuple[Cell, ...]:
     state = SILENT if found.answers is False else "unclaimed"
     note = found.why if row.socket else "it has no socket"
     status = status_of(row)
-    pid = f"pid {row.pid}"
-    return (row.address, pid, state, 0, "", *status, answered(found), note)
+    return (row.address, process(row), state, 0, "", *status, answered(found), note)
 
 
 def status_of(row: SessionRow | None) -> tuple[str, str]:

@@ -30,9 +30,14 @@ def when(at: str) -> str:
         return at
 
 
-def ahead(wall: float) -> str:
-    """How long it is until a moment, in its largest unit."""
-    return render.age(wall - time.time())
+def until(at: str) -> str:
+    """A stamp that is ahead: for a person how long it is until then."""
+    if not at or not terminal():
+        return at
+    try:
+        return f"in {render.age(parse_rfc3339(at) - time.time())}"
+    except ValueError:
+        return at
 
 
 def line(text: str) -> None:

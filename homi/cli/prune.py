@@ -26,6 +26,7 @@ from homi.store.prune import DAY, LEAST, USUAL, plan
 from homi.store.unnamed import ROW, awaited, unnamed
 
 COLUMNS = ("NAME", "FILES", "MESSAGES", "BYTES", "UPTO", "NOTE")
+DIGITS = 12  # of a blob's name, to a person
 _AGE = re.compile(r"([0-9]{1,6})([dw])", re.ASCII)
 
 
@@ -110,6 +111,12 @@ def _comes(claim: dict[str, Any]) -> bool:
     return isinstance(came, dict) and bool(came.get("manifest"))
 
 
+def _shown(name: str) -> str:
+    """A mailbox, or for a person the start of a blob's name."""
+    short = name.startswith(ROW) and output.terminal()
+    return name[: len(ROW) + DIGITS] if short else name
+
+
 def _tell(rows: list[PrunedRow], *, as_json: bool) -> int:
     """A row a mailbox, what could not be removed on stderr too; the highest status."""
     status = 0
@@ -117,7 +124,7 @@ def _tell(rows: list[PrunedRow], *, as_json: bool) -> int:
         output.json_lines(rows)
     else:
         table = [
-            (row.name, row.files, row.messages, row.bytes, row.upto, row.note)
+            (_shown(row.name), row.files, row.messages, row.bytes, row.upto, row.note)
             for row in rows
         ]
         output.table(COLUMNS, table, empty="no archived mail is that old")

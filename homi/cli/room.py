@@ -163,7 +163,7 @@ def _cells(row: RoomRow) -> Iterator[tuple[Cell, ...]]:
         gets = _gets(notify=one.notify)
         since = output.when(one.at)
         pending = "" if one.pending is None else one.pending
-        until = output.when(one.until) if one.until else ""
+        until = output.until(one.until)
         yield row.name, one.member, since, gets, pending, one.reason, until
     if not row.members:
         yield row.name, NOBODY, output.when(row.at), "", row.pending, "", ""

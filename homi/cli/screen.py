@@ -21,8 +21,9 @@ NARROW = 8  # places a column keeps at least when it gives way
 # What a person types or counts by stays whole; the rest is there to be looked at.
 WHOLE = frozenset(
     [
-        *("AGE", "AT", "ID", "KEY", "NAME", "OLDEST"),
-        *("OWNER", "PENDING", "RUNG", "STATE", "VALUE"),
+        *("AGE", "ALIAS", "AT", "DEVICE", "ID", "KEY", "LEFT", "MEMBER", "NAME"),
+        *("NEXT", "OLDEST", "OWNER", "PENDING", "ROOM", "RUNG", "SEAT", "STATE"),
+        *("THREAD", "VALUE"),
     ]
 )
 COLOURED = frozenset({"STATE", "RUNG", "ANSWERS", "USABLE"})

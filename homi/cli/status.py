@@ -18,7 +18,7 @@ from homi.cli.measure import Measured, measure
 from homi.connection import Connection
 from homi.dial import Absent
 from homi.linked import LinkRow, LinkRows
-from homi.render import Cell, cell, fields, together
+from homi.render import Cell, cell, fields, process, together
 from homi.reports import Listing, StatusReport
 from homi.requests import Links, List, Status
 from homi.store import pickup
@@ -99,12 +99,12 @@ def _silent(listing: Listing, found: Measured) -> Iterator[str]:
     """Whatever should answer and does not."""
     for row in listing.names:
         if row.owner is not None and (why := found.silent(row.owner.socket)):
-            yield f"{row.name}, pid {row.owner.pid}: {why}"
+            yield f"{row.name}, {process(row.owner)}: {why}"
         if why := found.silent(row.socket):
             yield f"{row.name}, homi's own socket: {why}"
     for session in listing.sessions:
         if why := found.silent(session.socket):
-            yield f"pid {session.pid}: {why}"
+            yield f"{process(session)}: {why}"
 
 
 def _sections(report: StatusReport, seen: Seen) -> Iterator[Section]:

@@ -18,13 +18,14 @@ from homi.dial import Absent
 from homi.errors import Usage
 from homi.ids import last_part
 from homi.orders.wakes import WakeAdd, WakeOrder, Wakes
-from homi.render import Cell
+from homi.render import Cell, short_ids
 from homi.wakes import preview as ahead
 from homi.wakes.state import meant
 from homi.wakes.words import local_zone, moment, seconds
 from homi.woken import WakeDone, WakeRow, WakeRows
 
 COLUMNS = ("NEXT", "LEFT", "LAST", "PASSED", "NAME", "TRIGGER", "STATE", "ID")
+SHOWN = ("NEXT", "LEFT", "LAST", "NAME", "TRIGGER", "STATE", "ID")
 FIRES = ("AT", "LEFT", "CLOCK", "NOTE")
 # The first look at files or at a repository may take as long as gh does.
 PATIENCE = 90.0
@@ -119,8 +120,7 @@ def add(
         output.json_line(done)
         return
     row = done.wake
-    when = f", next {row.next}" if row.next else ""
-    output.line(f"added {last_part(row.id)} for {row.to}{when}")
+    output.line(f"added {last_part(row.id)} for {row.to}{_ahead(row)}")
     _trouble(row)
 
 
@@ -140,7 +140,7 @@ def _order(verb: str, help_: str) -> Callable[..., Any]:
             return
         past = {"rm": "removed", "run": "fired"}.get(verb, f"{verb.rstrip('e')}ed")
         row = done.wake
-        when = f", next {row.next}" if row.next and verb == "resume" else ""
+        when = _ahead(row) if verb == "resume" else ""
         output.line(f"{past} {last_part(row.id)} for {row.to}{when}")
         if verb != "rm":
             _trouble(row)
@@ -181,7 +181,12 @@ def ls(home: str, /, which: str | None = None, *, as_json: bool = False) -> None
     if as_json:
         output.json_lines(rows)
         return
-    output.table(COLUMNS, list(_cells(rows)), empty="no wake here (homi wake add)")
+    person = output.terminal()
+    output.table(
+        SHOWN if person else COLUMNS,
+        list(_shown(rows, whole=which is not None) if person else _cells(rows)),
+        empty="no wake here (homi wake add)",
+    )
     for row in rows:
         _trouble(row)
 
@@ -239,35 +244,49 @@ def _text(home: str, text: str | None, given: dict[str, Any]) -> str:
 
 
 def _cells(rows: list[WakeRow]) -> Iterator[tuple[Cell, ...]]:
-    """A line each."""
+    """A line each, for a program."""
+    now = time.time()
     for row in rows:
+        passed = int(max(now - parse_rfc3339(row.last), 0.0)) if row.last else ""
         yield (
-            *(_clock(row.next), _left(row.next), _clock(row.last), _span(row.last)),
+            *(row.next, _left(row.next), row.last, passed),
             *(row.to, row.trigger, row.state, last_part(row.id)),
         )
 
 
+def _shown(rows: list[WakeRow], *, whole: bool) -> Iterator[tuple[Cell, ...]]:
+    """A line each, for a person; whole: with ids that are unique among others, too."""
+    every = [row.id for row in rows]
+    known = {one: last_part(one) for one in every} if whole else short_ids(every, every)
+    for row in rows:
+        yield (
+            *(_clock(row.next), _left(row.next), output.when(row.last)),
+            *(row.to, row.trigger, row.state, known[row.id]),
+        )
+
+
+def _ahead(row: WakeRow) -> str:
+    """When it will fire, where that is known."""
+    when = _clock(row.next) if output.terminal() else row.next
+    return f", next {when}" if when else ""
+
+
 def _clock(at: str) -> str:
-    """A moment as a clock here shows it to a person, as it is for a program."""
-    if not at or not output.terminal():
+    """A moment as a clock here shows it: of today the time alone."""
+    if not at:
         return at
-    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(parse_rfc3339(at)))
+    there = time.localtime(parse_rfc3339(at))
+    today = there[:3] == time.localtime()[:3]
+    return time.strftime("%H:%M:%S" if today else "%Y-%m-%d %H:%M", there)
 
 
 def _left(at: str) -> Cell:
-    """How long it is until then: none where it is over, while no daemon runs."""
-    return _age(parse_rfc3339(at) - time.time()) if at else ""
-
-
-def _span(at: str) -> Cell:
-    """How long it is since then."""
-    return _age(time.time() - parse_rfc3339(at)) if at else ""
-
-
-def _age(seconds: float) -> Cell:
-    """For a person; in whole seconds for a program."""
-    seconds = max(seconds, 0.0)
-    return age(seconds) if output.terminal() else int(seconds)
+    """How long it is until then: none where it is over, while no daemon runs; in whole
+    seconds for a program."""
+    if not at:
+        return ""
+    left = max(parse_rfc3339(at) - time.time(), 0.0)
+    return age(left) if output.terminal() else int(left)
 
 
 def _trouble(row: WakeRow) -> None:

@@ -20,7 +20,7 @@ from homi.dial import Absent
 from homi.envelope import Rung
 from homi.errors import StorageFailed
 from homi.mail.places import Book
-from homi.render import Cell
+from homi.render import Cell, process
 from homi.reports import Listing, NameRow, QueueReport, SessionRow
 from homi.requests import List, Queue
 
@@ -132,7 +132,7 @@ def _person(row: SessionRow, seen: Measured) -> str:
     """A session in a line."""
     status, since = status_of(row)
     says = f"{status} {since}".strip()
-    parts = [f"pid {row.pid}", says, row.version, row.cwd, row.socket or "no socket"]
+    parts = [process(row), says, row.version, row.cwd, row.socket or "no socket"]
     return ", ".join(part for part in parts if part) + _answer(seen, row.socket)
 
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from homi import render
 from homi.envelope import SessionRef, Via
+from homi.reports import SessionRow
 
 TAILS = st.text("0123456789abcdef", min_size=12, max_size=12)
 IDS = st.sets(TAILS, min_size=1, max_size=40).map(
@@ -98,3 +99,11 @@ def test_a_session_is_named_by_pid_and_conversation() -> None:
     assert render.session(SessionRef(7, "1", "0199f3a2-61b4")) == "pid 7 (0199f3a2)"
     assert render.session(SessionRef(7, "1")) == "pid 7"
     assert render.session(None) == ""
+
+
+def test_what_has_no_process_is_called_by_what_it_is() -> None:
+    """Nobody can look at a process 0."""
+    assert render.process(SessionRow(pid=7, client="claude")) == "pid 7"
+    assert render.process(SessionRow(pid=0, client="command")) == "command"
+    assert render.process(None) == ""
+    assert render.session(SessionRef(0, "", "cat:ci-7c10")) == "cat:ci-7c10"

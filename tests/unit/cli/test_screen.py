@@ -58,6 +58,17 @@ def test_the_widest_column_gives_way_and_an_id_never() -> None:
     assert only == "x" * 300
 
 
+def test_what_a_person_looks_for_first_is_whole_at_eighty_columns() -> None:
+    """When a wake fires, which device, which seat: the rest gives way."""
+    long = "reviewer-of-the-northern-branch"
+    row = ("2027-01-05 09:30", "35d", "18m", long, "cron 0 9 * * 1-5 UTC", "on", "4483")
+    heads = ("NEXT", "LEFT", "LAST", "NAME", "TRIGGER", "STATE", "ID")
+    line = screen.aligned(heads, [row], 80).split("\n")[1]
+    assert all(cell in line for cell in (*row[:4], "4483"))
+    for head in ("DEVICE", "SEAT", "ROOM", "MEMBER", "ALIAS"):
+        assert long in screen.aligned((head, "CWD"), [(long, "/a" * 60)], 80)
+
+
 def test_a_wide_character_is_never_halved() -> None:
     """Cut in the middle it would take a place more than the column has."""
     for width in range(20, 30):
