@@ -58,6 +58,9 @@ class Came(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     manifest: str = ""  # SHA-256 of what came with it; empty: all of it is in place
     spawn: bool = False  # an agent is still to be started for it
     session: str = ""  # with that conversation, once it is in place
+    # Addresses by which older mail of it is still coming: what is newer waits for
+    # that.  None: for nothing.
+    older: list[str] = []
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

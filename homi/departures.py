@@ -177,6 +177,7 @@ class Departures:
         self._check_ahead(name, generation)
         alias, released = state.aliases.get(name), state.released.get(name)
         before: Alias | Released | None = alias or released
+        came = replace(came, older=_ways(alias, came))
         claim = Claim(
             name=name,
             number=self._mint() if before is None else before.number,
@@ -203,6 +204,22 @@ class Departures:
         arrival = self._state().arrivals.get(name)
         known = arrival is not None and (arrival.device, arrival.name) == (device, of)
         return known and arrival is not None and arrival.generation >= generation
+
+    def older(self, name: Name) -> list[str]:
+        """The addresses by which older mail of the name is still coming."""
+        claim = self._state().claims.get(name)
+        return [] if claim is None or claim.came is None else claim.came.older
+
+    def follows_here(self, name: Name, generation: int) -> bool:
+        """Whether mail so marked follows the name to here, now."""
+        claim = self._state().claims.get(name)
+        return claim is not None and claim.generation == generation
+
+    def in_order(self, name: Name) -> None:
+        """What is older is here, and what waited for that stands behind it."""
+        claim = self._state().claims.get(name)
+        if claim is not None and claim.came is not None and claim.came.older:
+            self._keep(replace(claim, came=replace(claim.came, older=[])))
 
     def settled(self, name: Name, session: str = "") -> None:
         """All that came with it is in place, that conversation too."""
@@ -301,6 +318,15 @@ def _same(claim: Claim, came: Came) -> bool:
     """Whether the claim came from there."""
     known = claim.came
     return known is not None and (known.device, known.name) == (came.device, came.name)
+
+
+def _ways(alias: Alias | None, came: Came) -> list[str]:
+    """Where mail for the name went from here until it came: over its alias, and to
+    where it comes from.  A copy begins anew."""
+    if not came.name:
+        return []
+    led = [] if alias is None else [alias.to]
+    return list(dict.fromkeys([*led, f"{came.name}@{came.device}"]))
 
 
 def _moves(claim: Claim, moving: Moving) -> NotReached:

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from homi import gate
 from homi.address import OWNER, Name, parse_address, show
+from homi.behind import behind
 from homi.clock import Clock, Stamps
 from homi.config import Config
 from homi.digest import is_digest
@@ -85,6 +86,7 @@ class Postmaster:
         self.warn = back.warn
         rerouting = Rerouting(*ways)
         self.reroute, self.forward = rerouting.reroute, rerouting.forward
+        self.bring = rerouting.bring
 
     def subscribe(self, hint: Callable[[Name, Item], None]) -> None:
         """Call hint with each newly stored envelope; losing a call costs time only."""
@@ -101,6 +103,7 @@ class Postmaster:
         # What a person is to see, or let go, is looked at each time.
         plain = not head.needs and sub.permit is None
         known = self._places.get(sub.to) if plain else None
+        late: Place | None = None
         if known is not None:
             to: str = known
             place = known
@@ -108,12 +111,11 @@ class Postmaster:
             return
         else:
             to, place, stamp = found.to, found.name, sub.stamp
-            if not found.local:
-                hops = onward(hops, self.device)
+            hops = hops if found.local else onward(hops, self.device)
+            late = behind(self._names.departures, store, self.device, sub, place)
         fresh = self.outward.withheld and not self.received(place, head.id)
         if fresh and self.outward.stops(sub, place):
             return
-        came = b'"hops":%b,' % encode(hops) if hops else b""
         via, json = stamp.via, stamp.json
         if not (plain and stamp.free):
             parked = self._parked(sub, place, to, hops)
@@ -123,6 +125,9 @@ class Postmaster:
             if parked is not None:
                 via = replace(via, parked=parked)
                 json = encode(via)
+        if late is not None:
+            place, to, hops = late.name, late.to, onward(hops, self.device)
+        came = b'"hops":%b,' % encode(hops) if hops else b""
         parts = (self._now(), to.encode(), json, came, sub.msg)
         tail = b'"at":"%b","to":"%b","via":%b,%b"msg":%b}\n' % parts
         refusal = self._refusal(sub, place, len(tail))
@@ -226,7 +231,7 @@ class Postmaster:
         if found.kind == "unclaimed":
             self._names.claim(found.name, None, self._clock.wall())
             log.info("%s claimed by its first mail", found.name)
-        if found.name == address.name:
+        if found.name == address.name and not self._names.departures.older(found.name):
             # What an alias leads to may change with who lives.
             self._places[to] = found.name
         return found

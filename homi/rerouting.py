@@ -112,6 +112,18 @@ class Rerouting:
         mail = (replace(now, via=via, hops=list(hops)), head)
         self._scan(envelope, mail, place, partial(self._submit, place, item, done))
 
+    def bring(self, box: Mailbox, item: Item, done: Moved) -> None:
+        """Let what waits here for what is older than it be in the mailbox of its name,
+        whatever became of that; done comes once, when that is durable."""
+        try:
+            envelope = box.read(item)
+            mail = (_let_go(item, envelope), _head(envelope, box))
+        except HomiError as error:
+            done(error)
+            return
+        name = parse_address(item.to).name
+        self._submit(Place("mailbox", name, name), item, done, mail, None)
+
     def _scan(
         self,
         stored: Envelope,

@@ -26,6 +26,7 @@ from homi.links.greeting import Peer
 from homi.links.talk import Talk
 from homi.moved import MoveDone
 from homi.moving.forwarding import Forwarding, Ways
+from homi.moving.ordering import Ordering, Sides
 from homi.moving.origin import Origin
 from homi.moving.packing import Packing
 from homi.moving.parcel import Parcels, configs
@@ -81,25 +82,34 @@ class Moving:
         self._parley = Parley(office, talk)
         at = from_environment(os.environ) or _nowhere
         parcels = Parcels(Blobs(office.root, RealDisk()))
-        self._origin = self._leaving(parcels, clock, at)
+        post = office.postmaster
+        here, names, store = office.device, office.names, office.store
+        ways = (post.forward, post.bring, office.record, post.bounce, clock)
+        forwarding = Forwarding(Ways(here, store, *ways), at)
+        self._origin = self._leaving(parcels, forwarding, clock, at)
         self._target = self._coming(parcels, clock, at)
         self._target.leaves = self._gone
+        sides = Sides(here, names, store, self._parley, forwarding, clock, at)
+        self._ordering = Ordering(sides)
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Go on from what names.json says."""
         junction, answering = self._talk.junction, self._talk.gossip.answering
         junction.questions[VERB] = answering.done_by(Grant.MOVE, self._asked)
         junction.on_met.append(self._met)
+        self._names.subscribe(lambda name, _claim: self._ordering.see(name))
         loop.call_soon(self.sweep)
 
     def stop(self) -> None:
         """Begin nothing more; what was begun stands in names.json."""
         self._target.stop()
         self._running.stop()
+        self._ordering.stop()
 
     def sweep(self) -> None:
         """Go on with every move that can go on."""
         self._target.sweep()
+        self._ordering.sweep()
         for claim in self._names.departures.under_way():
             self._running.later(self._on(claim.name))
         self._tell(None)
@@ -137,6 +147,7 @@ class Moving:
 
     async def _go(self, order: Order) -> MoveDone:
         """A move, or the end of one that is under way already."""
+        await self._ordering.over(order.name, PATIENCE)
         if order.dry_run:
             return await self._origin.go(order)
         task = self._run(order)
@@ -163,7 +174,18 @@ class Moving:
         raise NotReached(f"{name} is still on its way", hint="ask once more")
 
     async def _abort(self, name: Name, *, force: bool) -> MoveDone:
-        """End a move; what runs of it ends first."""
+        """End a move, what runs of it first; or what newer mail waits for."""
+        claim = self._names.get(name)
+        if claim is not None and claim.moving is None and self._ordering.lift(name):
+            await self._ordering.over(name, PATIENCE)
+            return MoveDone(
+                name=name,
+                device=self._office.device,
+                to=name,
+                done="aborted",
+                generation=claim.generation,
+                notes=["what is older comes behind what waited for it"],
+            )
         await self._running.halt(name)
         try:
             return await self._origin.abort(name, force=force)
@@ -179,7 +201,9 @@ class Moving:
         """A question of another device; answered when that is known."""
         asked = decode(line)
 
-        if asked.do == "come":
+        if asked.do == "older":
+            reply(self._ordering.answer(asked))
+        elif asked.do == "come":
             self._told(self._send(asker.device, asked), reply)
         else:
             self._told(self._target.answer(asker.device, asked), reply)
@@ -197,6 +221,7 @@ class Moving:
             dirty=asked.dirty,
             dry_run=asked.dry_run,
         )
+        await self._ordering.over(order.name, PATIENCE)
         if order.dry_run:
             return Said(done=await self._origin.go(order))
         task = self._run(order)
@@ -269,16 +294,17 @@ class Moving:
         self._running.later(told())
 
     def _leaving(
-        self, parcels: Parcels, clock: Clock, at: Callable[[str], None]
+        self,
+        parcels: Parcels,
+        forwarding: Forwarding,
+        clock: Clock,
+        at: Callable[[str], None],
     ) -> Origin:
         """What moves names away."""
         office = self._office
         history = History(office.root, office.device)
         folders = configs(office.config.registry_folders())
-        post = office.postmaster
         packing = Packing(office.root, folders, history.lines, history.count, parcels)
-        ways = Ways(office.store, post.forward, office.record, post.bounce, clock)
-        forwarding = Forwarding(ways, at)
         return Origin(
             Parts(
                 here=office.device,

@@ -21,6 +21,9 @@ def remarks(
         if (moving := claim.moving) is not None:
             to = f"{moving.to}@{moving.device}"
             notes[claim.name] = f"moves to {to}, since {moving.at}"
+        elif claim.came is not None and claim.came.older:
+            what = f"older mail from {claim.came.device}"
+            notes[claim.name] = f"newer mail waits for {what}"
         for session in owners.unfit(claim.name):
             if not claim.built_in:
                 notes.setdefault(

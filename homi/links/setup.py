@@ -38,6 +38,8 @@ from homi.store.mailbox import Item
 from homi.store.places import device_of
 from homi.store.state import StateFile
 
+_NEWER = Rung.HELD, Reason.MOVING, None  # what waits for older mail of its name
+
 
 class Linkage(NamedTuple):
     """The parts that others meet."""
@@ -71,6 +73,9 @@ class Linkage(NamedTuple):
 
     def explain(self, device: Device, item: Item) -> Shown:
         """How far a message for device is, and what it waits for."""
+        if device == self.book.device:  # newer than what is on its way here
+            held = item.rung is Rung.PARKED
+            return (item.rung, item.reason, None) if held else _NEWER
         link = self.links.link(self.book.route(device) or device)
         if link is None:
             return item.rung, Reason.UNREACHABLE, None
@@ -80,6 +85,8 @@ class Linkage(NamedTuple):
 
     def reason(self, device: Device) -> Reason | None:
         """Why mail for device is not further; None: its link is up."""
+        if device == self.book.device:
+            return Reason.MOVING
         if self.links.route(device) is None:
             return Reason.UNREACHABLE
         return REASONS[self.links.verdict(device).state]

@@ -1,16 +1,19 @@
-"""What waits for a name that moved on its way after it, in order.
+"""What waits for a name on its way after it, in order: to where the name went, or into
+its mailbox once what is older stands there.
 
 Owns that nothing is left behind, and that nothing comes between the last of it and
-the moment from which the name leads elsewhere.  homi-move(1).
+the moment from which what is new goes the straight way.  homi-move(1).
 """
 
 import asyncio
 import logging
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from itertools import islice
+from typing import NamedTuple, TypeVar
 
 from homi.address import Address, Device, Name
+from homi.behind import aside
 from homi.clock import Clock, rfc3339
 from homi.envelope import LedgerLine, Reason, Rung
 from homi.errors import HomiError, NotReached, StorageFailed
@@ -26,16 +29,32 @@ LANDING = 0.01  # s until what is at its commit point is looked for again
 FIRST, LONGEST = 1.0, 30.0  # s until a queue without room is tried again
 
 Moved = Callable[[str | HomiError], None]
+Value = TypeVar("Value")
+Send = Callable[[Mailbox, Item, Moved], None]
 
 
 class Ways(NamedTuple):
     """What mail goes on by."""
 
+    here: Device
     store: Store
     forward: Callable[[Mailbox, Item, Address, int, Moved], None]
+    bring: Send
     record: Record
     bounce: Bounce
     clock: Clock
+
+
+class Road(NamedTuple):
+    """From where mail goes on, which of it, and how."""
+
+    box: Mailbox
+    takes: Callable[[Item], bool]
+    send: Send
+    to: str
+    by: str  # as the ledger tells it
+    at: str  # the step, behind each that is kept there
+    rest: Callable[[], bool]  # whether more will be in box
 
 
 class Forwarding:
@@ -51,20 +70,38 @@ class Forwarding:
     ) -> int:
         """Let all that waits follow the name to its new address; leave is called in
         the moment in which nothing does.  How many went on."""
-        box, count, delay = self._ways.store.mailbox(name), 0, FIRST
-        while box.pending or box.coming:
-            some = list(box.pending.values())[:TOGETHER]
-            went = await asyncio.gather(
-                *(self._one(box, item, to, generation) for item in some)
-            )
-            count += sum(went)
-            if some and not any(went):
-                await asyncio.sleep(delay)
-                delay = min(2 * delay, LONGEST)
-            elif not some:
-                await asyncio.sleep(LANDING)
-        leave()
-        return count
+
+        def send(box: Mailbox, item: Item, moved: Moved) -> None:
+            self._ways.forward(box, item, to, generation, moved)
+
+        box = self._ways.store.mailbox(name)
+        by = f"move to {to}"
+        road = Road(box, _all, send, str(to), by, "move-forwarded", self._behind(name))
+        return await self._empty(road, leave)
+
+    async def bring(self, name: Name, done: Callable[[], object]) -> int:
+        """Let what waited for older mail of the name be in its mailbox; done is called
+        in the moment in which nothing waits.  How many did."""
+        _, place, to = aside(name, self._ways.here)
+        box = self._ways.store.known(place)
+        if box is None:
+            done()
+            return 0
+
+        def takes(item: Item) -> bool:
+            return item.to == to
+
+        bring = self._ways.bring
+        road = Road(box, takes, bring, to, f"move of {name}", "move-behind", _no)
+        return await self._empty(road, done)
+
+    def _behind(self, name: Name) -> Callable[[], bool]:
+        """Asks whether something waits for older mail of the name."""
+        _, place, to = aside(name, self._ways.here)
+        box = self._ways.store.known(place)
+        if box is None:
+            return _no
+        return lambda: any(item.to == to for item in box.pending.values())
 
     def pending(self, name: Name) -> int:
         """How many letters wait in the mailbox of a name."""
@@ -74,13 +111,28 @@ class Forwarding:
         """How many wait for a device."""
         return len(self._ways.store.mailbox(queue_of(device)).pending)
 
-    async def _one(
-        self, box: Mailbox, item: Item, to: Address, generation: int
-    ) -> bool:
+    async def _empty(self, road: Road, end: Callable[[], object]) -> int:
+        """Let all of a road go on, then end it.  How many went."""
+        box, count, delay = road.box, 0, FIRST
+        while True:
+            some = list(islice(filter(road.takes, box.pending.values()), TOGETHER))
+            if not (some or box.coming or road.rest()):
+                break
+            went = await asyncio.gather(*(self._one(road, item) for item in some))
+            count += sum(went)
+            if some and not any(went):
+                await asyncio.sleep(delay)
+                delay = min(2 * delay, LONGEST)
+            elif not some:
+                await asyncio.sleep(LANDING)
+        end()
+        return count
+
+    async def _one(self, road: Road, item: Item) -> bool:
         """Whether this one is through, wherever to."""
-        loop = asyncio.get_running_loop()
+        loop, box, to = asyncio.get_running_loop(), road.box, road.to
         told: asyncio.Future[str | HomiError] = loop.create_future()
-        self._ways.forward(box, item, to, generation, partial(_settle, told))
+        road.send(box, item, partial(_settle, told))
         found = await told
         if isinstance(found, NotReached):
             log.info("%s to=%s waits (%s)", item.id, to, found.text)
@@ -88,13 +140,12 @@ class Forwarding:
         if isinstance(found, StorageFailed) and _is_there(box, item):
             return False
         kept: asyncio.Future[bool] = loop.create_future()
-        self._at("move-forwarded")
+        ended = partial(_settle, kept)
+        self._at(road.at)
         if isinstance(found, HomiError):
             log.warning("%s to=%s is bounced (%s)", item.id, to, found.text)
             reason = Reason(found.reason) if found.reason in _REASONS else None
-            self._ways.bounce(
-                box.name, item, reason, found.text, f"move to {to}", kept.set_result
-            )
+            self._ways.bounce(box.name, item, reason, found.text, road.by, ended)
         elif box.pending.get(item.seq) is not item:
             return True  # it ended here meanwhile, and is known there
         else:
@@ -103,16 +154,26 @@ class Forwarding:
                 id=item.id,
                 rung=Rung.MOVED,
                 at=rfc3339(self._ways.clock.wall()),
-                by=f"move to {to}",
+                by=road.by,
             )
-            self._ways.record(box.name, line, kept.set_result, durable=True)
+            self._ways.record(box.name, line, ended, durable=True)
         return await kept
 
 
 _REASONS = frozenset(Reason)
 
 
-def _settle(told: "asyncio.Future[str | HomiError]", found: str | HomiError) -> None:
+def _all(_item: Item) -> bool:
+    """Whatever it is."""
+    return True
+
+
+def _no() -> bool:
+    """Nothing more."""
+    return False
+
+
+def _settle(told: "asyncio.Future[Value]", found: Value) -> None:
     """Pass it on to who waits, unless nobody does any more."""
     if not told.done():
         told.set_result(found)

@@ -65,6 +65,13 @@ class Planning:
             raise Usage(f"{claim.name} is {what}, and cannot move")
         if order.device == self._parts.here:
             raise Usage(f"{claim.name} is on {order.device}")
+        if claim.came is not None and claim.came.older and claim.moving is None:
+            raise NotReached(
+                f"{claim.name} came from {claim.came.device} a moment ago, and older"
+                " mail is still on its way here",
+                hint=f"ask again; homi move {claim.name} --abort goes on without it",
+                reason="moving",
+            )
         owner = self._parts.owners.owner(claim.name)
         if owner is not None and owner.pid and not order.fork:
             raise NotReached(

@@ -16,7 +16,7 @@ VERSION = 1  # of a manifest
 
 # Those of JSON that every reader takes for the same number.
 Count = Annotated[int, msgspec.Meta(ge=0, lt=1 << 53)]
-Do = Literal["plan", "claim", "status", "cancel", "yield", "counts", "come"]
+Do = Literal["plan", "claim", "status", "cancel", "yield", "counts", "come", "older"]
 
 
 class Workspace(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -43,6 +43,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     spawn: bool = False
     dry_run: bool = False
     session: str = ""
+    upto: Count = 0  # of the queue there, as it was told before
 
 
 class Said(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -53,6 +54,9 @@ class Said(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     settled: bool = False  # all that came with it is in place
     cwd: str = ""  # its folder there
     messages: int = 0  # of those that came along, how many stand there
+    upto: int = 0  # the last seq in the queue that its mail goes on by
+    waiting: int = 0  # messages of it that are to go on from there
+    to: str = ""  # where they go on to
     done: MoveDone | None = None  # of one that was asked to come, at its end
     notes: list[str] = []
 

@@ -56,6 +56,9 @@ MOVING = (
     "move-arrived",
     "move-history",
     "move-settled",
+    "move-older",
+    "move-behind",
+    "move-ordered",
 )
 INDEXING = ("words-written", "words-indexed")
 # Of a restart in place, in the old process and then in what it became.

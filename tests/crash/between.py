@@ -33,6 +33,8 @@ PROGRESS = 120.0  # s in which something more must have arrived
 class Lane(ControlSender):
     """So many messages with given ids; goes back where its device does."""
 
+    sender = "svc"
+
     def __init__(self, place: Place, to: str, count: int) -> None:
         """Nothing is sent before start()."""
         super().__init__(place, to, lambda: None)
@@ -57,7 +59,7 @@ class Lane(ControlSender):
 
     def once(self, message: str, text: str) -> bool:
         """One try; the id is safe to send again."""
-        msg = {"id": message, "from": "svc", "to": self.to, "text": text}
+        msg = {"id": message, "from": self.sender, "to": self.to, "text": text}
         try:
             answer = self._ask({"verb": "send", "msg": msg})
         except (OSError, ValueError):

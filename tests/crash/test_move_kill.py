@@ -29,6 +29,7 @@ LEAVING = [
     "move-left",
 ]
 COMING = ["move-arrived", "move-history", "move-settled"]
+ORDERING = ["move-older", "move-behind", "move-ordered"]
 CASES = [
     *itertools.product(LEAVING, ("laptop", "both")),
     *itertools.product(COMING, ("mini", "both")),
@@ -78,7 +79,7 @@ def again(place: Place, **env: str) -> subprocess.Popen[bytes]:
 
 def test_every_point_of_a_move_is_killed_at() -> None:
     """A new one comes into these lists."""
-    assert {*LEAVING, *COMING} == {*MOVING}
+    assert {*LEAVING, *COMING, *ORDERING} == {*MOVING}
 
 
 @pytest.mark.parametrize(("point", "who"), steps(CASES, SMALL))

@@ -1,0 +1,235 @@
+"""The order of a lane over a move: mail that went the old way comes before newer mail.
+
+Owns how long newer mail for a name that came here waits, and what this device says of
+the mail of names that left it.  homi-move(1) states the rule.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import NamedTuple
+
+from homi.address import Address, Device, Name, parse_address
+from homi.clock import Clock
+from homi.envelope import ASIDE, Rung
+from homi.errors import HomiError, NotReached, StorageFailed, Unavailable
+from homi.moving.forwarding import LANDING, Forwarding
+from homi.moving.said import Asked, Far, Said
+from homi.names import Names
+from homi.routing import ALIASES_MAX
+from homi.store.base import Store
+from homi.store.mailbox import Mailbox
+from homi.store.places import queue_of
+
+log = logging.getLogger("homi.moving")
+
+LAPSE = 600.0  # s in which nothing moves: then order matters less than the mail
+SOONEST, LATEST = 0.05, 2.0  # s until it is looked at again
+LANDED = 500  # looks for what was at its commit point when the name came
+AWAY = (NotReached, StorageFailed, Unavailable)  # the other device may answer later
+
+
+class Sides(NamedTuple):
+    """What it is found out with, and what goes on then."""
+
+    here: Device
+    names: Names
+    store: Store
+    far: Far
+    forwarding: Forwarding
+    clock: Clock
+    at: Callable[[str], None]
+
+
+class Trail:
+    """How far the older mail of a name is, to see whether it moves at all."""
+
+    def __init__(self, clock: Clock) -> None:
+        """Nothing was seen of it yet."""
+        self._clock = clock
+        self._seen: object = None
+        self._since = clock.monotonic()
+        self._delay = SOONEST
+
+    async def look(self, seen: object) -> None:
+        """Wait a moment; TimeoutError where what is seen stays the same too long."""
+        now = self._clock.monotonic()
+        if seen != self._seen:
+            self._seen, self._since, self._delay = seen, now, SOONEST
+        elif now - self._since >= LAPSE:
+            raise TimeoutError
+        await asyncio.sleep(self._delay)
+        self._delay = min(2 * self._delay, LATEST)
+
+
+class Ordering:
+    """The names of one device that older mail is still coming for."""
+
+    def __init__(self, sides: Sides) -> None:
+        """Nothing goes on before sweep()."""
+        self._sides = sides
+        self._moves = sides.names.departures
+        self._tasks: dict[Name, asyncio.Task[None]] = {}
+        self._walking: set[Name] = set()  # those that wait for other devices
+        self._lifted: set[Name] = set()  # those that wait for nothing any more
+
+    def sweep(self) -> None:
+        """Go on with every name that older mail comes for, or newer mail waits for."""
+        found = {claim.name for claim in self._sides.names.all()}
+        box = self._sides.store.known(queue_of(self._sides.here))
+        waits = set() if box is None else {item.to for item in box.pending.values()}
+        left = {parse_address(to).name for to in waits}
+        for name in left | {name for name in found if self._moves.older(name)}:
+            self._go(name)
+
+    def see(self, name: Name) -> None:
+        """A claim came, changed or ended."""
+        if self._moves.older(name):
+            self._go(name)
+        if name in self._walking and self._over(name):
+            self._again(name)
+
+    def lift(self, name: Name) -> bool:
+        """Wait no longer for what is older; whether anything did."""
+        if not self._moves.older(name):
+            return False
+        self._lifted.add(name)
+        self._again(name)
+        return True
+
+    async def over(self, name: Name, patience: float) -> None:
+        """Wait so many seconds at most until nothing of the name waits."""
+        if (task := self._tasks.get(name)) is not None:
+            await asyncio.wait([task], timeout=patience)
+
+    def stop(self) -> None:
+        """Begin nothing more; names.json says what is to be done."""
+        for task in self._tasks.values():
+            task.cancel()
+
+    def answer(self, asked: Asked) -> Said:
+        """What another device is told of the mail that went over this one to a name:
+        settled, where all that was here when it first asked went on."""
+        name, names = Name(asked.to), self._sides.names
+        if (claim := names.get(name)) is not None:
+            # It is to stay, or nothing of it goes on yet.
+            waiting = self._sides.forwarding.pending(claim.name)
+            return Said(settled=claim.moving is None, waiting=waiting)
+        alias = names.aliases.get(name)
+        to = None if alias is None else parse_address(alias.to)
+        if alias is None or to is None or to.device in (None, self._sides.here):
+            return Said(settled=True)
+        box = self._sides.store.known(queue_of(Device(to.device)))
+        upto = asked.upto or (0 if box is None else box.last_seq)
+        waiting = 0 if box is None else _waiting(box, alias.to, upto)
+        return Said(settled=not waiting, upto=upto, waiting=waiting, to=alias.to)
+
+    # ---- the device it came to ----
+
+    def _go(self, name: Name) -> None:
+        """See that something goes on with the name."""
+        if name in self._tasks:
+            return
+        task = asyncio.get_running_loop().create_task(self._run(name))
+        self._tasks[name] = task
+        task.add_done_callback(lambda task: self._ended(name, task))
+
+    def _again(self, name: Name) -> None:
+        """It waits for nothing elsewhere any more."""
+        if name in self._walking:
+            self._tasks[name].cancel()
+        else:
+            self._go(name)
+
+    def _ended(self, name: Name, task: "asyncio.Task[None]") -> None:
+        """It is in order; where its wait was ended, the rest is done now."""
+        del self._tasks[name]
+        walked = name in self._walking
+        self._walking.discard(name)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("the order of %s is not settled", name, exc_info=error)
+        elif task.cancelled() and walked and self._over(name):
+            self._go(name)
+
+    def _over(self, name: Name) -> bool:
+        """Whether nothing is waited for: nobody wants it, or it goes on from here."""
+        claim = self._sides.names.get(name)
+        return name in self._lifted or claim is None or claim.moving is not None
+
+    async def _run(self, name: Name) -> None:
+        """Wait for what is older, then let what is newer follow it."""
+        sides = self._sides
+        if not self._over(name):
+            self._walking.add(name)
+            try:
+                for to in self._moves.older(name):
+                    await self._walk(name, parse_address(to))
+            except TimeoutError:
+                text = "%s: what is older did not come for %d s: newer mail goes on"
+                log.warning(text, name, LAPSE)
+            self._walking.discard(name)
+        sides.at("move-older")
+        count = await sides.forwarding.bring(name, lambda: self._moves.in_order(name))
+        self._lifted.discard(name)
+        sides.at("move-ordered")
+        log.info("%s is in order, %d letters waited for that", name, count)
+
+    async def _walk(self, name: Name, to: Address) -> None:
+        """Wait until nothing older comes by that address, nor by what it leads to."""
+        for _ in range(ALIASES_MAX):
+            if to.device in (None, self._sides.here):
+                return
+            trail = Trail(self._sides.clock)
+            await self._left(trail, to)
+            led = await self._passed(trail, name, to)
+            if not led:
+                return
+            to = parse_address(led)
+
+    async def _left(self, trail: Trail, to: Address) -> None:
+        """Wait until what is for that address here by now has left."""
+        box = self._sides.store.known(queue_of(Device(to.device or "")))
+        if box is None:
+            return
+        for _ in range(LANDED):
+            if not box.coming:
+                break
+            await asyncio.sleep(LANDING)
+        upto = box.last_seq
+        while left := _waiting(box, str(to), upto):
+            await trail.look(("here", left))
+
+    async def _passed(self, trail: Trail, name: Name, to: Address) -> str:
+        """Wait until what was for that address there has left there, too; the address
+        that it went on to, if it did."""
+        device, upto = Device(to.device or ""), 0
+        while True:
+            asked = Asked(do="older", name=name, to=to.name, upto=upto)
+            try:
+                said = await self._sides.far.ask(device, asked)
+            except AWAY as error:
+                await trail.look(error.text)
+                continue
+            except HomiError as error:
+                log.warning("%s: nothing older comes from %s: %s", name, to, error.text)
+                return ""
+            if said.settled:
+                return said.to
+            upto = said.upto
+            await trail.look((upto, said.waiting))
+
+
+def _waiting(box: Mailbox, to: str, upto: int) -> int:
+    """How many messages for an address are to leave a queue, up to a seq: without
+    those that a person keeps there, and what waits behind them."""
+    count, kept = 0, set[str]()
+    for item in box.pending.values():
+        if item.seq > upto:
+            break
+        if item.to != to or item.sender in kept:
+            continue
+        if item.rung is not Rung.PARKED:
+            count += 1
+        elif item.reason not in ASIDE:
+            kept.add(item.sender)
+    return count
