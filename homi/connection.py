@@ -25,10 +25,12 @@ GRACE = 10.0  # s beyond the time a long verb was given: the daemon answers then
 class Connection:
     """One connection to the daemon of a state root."""
 
-    def __init__(self, root: Path) -> None:
-        """Connect and say hello; dial.Absent (69) where no daemon runs."""
+    def __init__(self, root: Path, patience: float = ANSWER_TIMEOUT) -> None:
+        """Connect and say hello; dial.Absent (69) where no daemon runs.  patience: s
+        that it may take for an answer."""
+        self._patience = patience
         try:
-            self._dial = Dial(str(control_socket(root)))
+            self._dial = Dial(str(control_socket(root)), patience)
         except Absent:
             # A daemon would not start over a root that is not private.
             if root.is_dir():
@@ -39,7 +41,7 @@ class Connection:
     def call(self, request: Request, answer: type[Answer]) -> Answer:
         """The answer to request; dial.Lost (69) if the connection ends before it, and
         it may have been done."""
-        self._dial.settimeout(ANSWER_TIMEOUT)
+        self._dial.settimeout(self._patience)
         return self._ask(request, answer)
 
     def wait(

@@ -98,6 +98,6 @@ def check_private(folder: Path) -> Path:
     if found.st_mode & 0o077:
         raise BadConfig(
             f"{folder} has mode {stat.S_IMODE(found.st_mode):04o}, others can reach it",
-            hint=f"chmod 700 {folder}",
+            hint=f"chmod 700 {shlex.quote(os.fspath(folder))}",
         )
     return folder

@@ -1,8 +1,12 @@
 """`doctor`: what may be wrong here, each with its fix.  homi-doctor(1)."""
 
+import os
+import re
+import shlex
 from collections import Counter
 
 import click
+from msgspec.structs import replace
 
 from homi import paths
 from homi.cli import options, output
@@ -12,15 +16,17 @@ from homi.doctor.machine import Machine
 from homi.doctor.table import CHECKS
 from homi.render import cell
 
+_HOMI = re.compile(r"(?:^|(?<=&& ))homi (?!setup )")
 COLUMNS = ("STATE", "CHECK", "FOUND")
 
 
 @click.command()
 @click.option("--fix", is_flag=True, help="Do what is safe, and look again.")
 @click.option("--quick", is_flag=True, help="Leave out what takes long.")
+@click.option("--all", "every", is_flag=True, help="A line for what was not looked at.")
 @options.as_json
 @click.pass_obj
-def doctor(home: str, /, *, fix: bool, quick: bool, as_json: bool) -> int:
+def doctor(home: str, /, *, fix: bool, quick: bool, every: bool, as_json: bool) -> int:
     """Look for what is wrong, and say what mends it.
 
     \b
@@ -31,21 +37,31 @@ def doctor(home: str, /, *, fix: bool, quick: bool, as_json: bool) -> int:
     facts = Facts(paths.state_root(home), Machine())
     rows: list[Row] = []
     for row in examine(CHECKS, facts, quick=quick, fix=fix):
+        row = _there(row, home)
         rows.append(row)
         if as_json:
             output.json_line(row)
     if not as_json:
-        _tell(rows)
+        _tell(rows, every=every)
     return status(rows)
 
 
-def _tell(rows: list[Row]) -> None:
+def _there(row: Row, home: str) -> Row:
+    """The row with a fix that is about the same state root."""
+    if not home:
+        return row
+    other = f"homi --home {shlex.quote(os.path.abspath(home))} "
+    return replace(row, fix=_HOMI.sub(other, row.fix))
+
+
+def _tell(rows: list[Row], *, every: bool) -> None:
     """The table; a fix stands behind what it mends."""
+    listed = rows if every else _shortened(rows)
     if output.terminal():
-        shown = [(row.grade.value, row.check, _found(row)) for row in rows]
+        shown = [(row.grade.value, row.check, _found(row)) for row in listed]
         output.table(COLUMNS, shown, last=True)
     else:
-        cells = [(one.grade.value, one.check, one.text, one.fix) for one in rows]
+        cells = [(o.grade.value, o.check, o.text, o.fix, o.hand) for o in listed]
         output.table((), cells)
     for row in rows:
         if row.done:
@@ -57,6 +73,19 @@ def _tell(rows: list[Row]) -> None:
     )
 
 
+def _shortened(rows: list[Row]) -> list[Row]:
+    """All that was not looked at as one row, where the first of it stood."""
+    skipped = [row for row in rows if row.grade is Grade.SKIP]
+    if len(skipped) < 2:
+        return rows
+    names = ", ".join(dict.fromkeys(row.check for row in skipped))
+    text = f"{len(skipped)} checks ask a daemon, and none answers: {names}"
+    one = replace(skipped[0], check="-", text=text)
+    at = rows.index(skipped[0])
+    return [*rows[:at], one, *(row for row in rows[at:] if row.grade is not Grade.SKIP)]
+
+
 def _found(row: Row) -> str:
-    """What was found, and what mends it."""
-    return f"{row.text}; fix: {row.fix}" if row.fix else row.text
+    """What was found, what a person does about it, and what mends it."""
+    parts = (row.text, row.hand, f"fix: {row.fix}" if row.fix else "")
+    return "; ".join(part for part in parts if part)

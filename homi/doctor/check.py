@@ -5,14 +5,17 @@ other from running.  homi-doctor(1) lists the fields.
 """
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from homi.doctor.facts import Facts
 from homi.errors import Failing, HomiError, Unhealthy
+from homi.store.whole import remedy
 
 
 class Grade(StrEnum):
@@ -29,7 +32,8 @@ class Verdict(msgspec.Struct, frozen=True):
 
     grade: Grade
     text: str
-    fix: str = ""  # what a person types, or does
+    fix: str = ""  # a command that mends it, as it is typed here
+    hand: str = ""  # what a person does: before the fix, or where no command does it
 
 
 class Row(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -40,6 +44,7 @@ class Row(msgspec.Struct, frozen=True, omit_defaults=True):
     text: str
     proves: str
     fix: str = ""
+    hand: str = ""
     done: str = ""  # what --fix did about it
 
 
@@ -58,14 +63,22 @@ class Check(NamedTuple):
     heal: Callable[[Facts], str] | None = None  # what is safe to do; what was done
 
 
-def warn(text: str, fix: str) -> Verdict:
+def warn(text: str, fix: str = "", hand: str = "") -> Verdict:
     """Something that a person should know."""
-    return Verdict(Grade.WARN, text, fix)
+    return Verdict(Grade.WARN, text, fix, hand)
 
 
-def fail(text: str, fix: str) -> Verdict:
+def fail(text: str, fix: str = "", hand: str = "") -> Verdict:
     """Something that keeps mail from going."""
-    return Verdict(Grade.FAIL, text, fix)
+    return Verdict(Grade.FAIL, text, fix, hand)
+
+
+def remedied(verdict: Verdict, hint: str) -> Verdict:
+    """The same with what another part of homi says of it: a command is the fix, all
+    else is done by hand."""
+    if _COMMAND.fullmatch(hint):
+        return replace(verdict, fix=hint)
+    return replace(verdict, hand=hint)
 
 
 def well(text: str) -> Verdict:
@@ -86,9 +99,15 @@ def examine(
         if fix and check.heal and any(one.grade in BAD for one in found):
             done, found = _healed(check, facts, found)
         for one in found:
-            yield Row(check.name, one.grade, one.text, check.proves, one.fix, done)
+            told = (one.grade, one.text, check.proves, one.fix, one.hand)
+            yield Row(check.name, *told, done)
 
 
+# What is a whole command, and no sentence that begins like one.
+_COMMAND = re.compile(
+    r"(?:chmod|mv) \S+ \S.*|ssh \S+ homi start|ssh-keygen -R \S+|gh auth login"
+    r"|homi (?:start|restart|pair \S+|(?:claim|prune|link \w+|wake \w+) \S+)"
+)
 BAD = (Grade.WARN, Grade.FAIL)
 
 
@@ -107,14 +126,16 @@ def _found(check: Check, facts: Facts) -> list[Verdict]:
     try:
         return list(check.look(facts)) or [well(check.well or check.proves)]
     except HomiError as error:
-        return [fail(error.text, error.hint)]
+        return [remedied(fail(error.text), error.hint or "homi log -n 50 may say more")]
     except OSError as error:
-        what = f"{error.filename or 'a file'}: {error.strerror or error}"
-        return [fail(f"cannot look: {what}", "mend that, then homi doctor")]
+        path = os.fsdecode(error.filename) if error.filename else ""
+        what = f"{path or 'a file'}: {error.strerror or error}"
+        hint = remedy(path, error) or "mend that, then homi doctor"
+        return [remedied(fail(f"cannot look: {what}"), hint)]
     except Exception as error:
         # Whatever one check trips over, a person still needs the others.
         what = f"{type(error).__name__}: {error}"
-        return [fail(f"the check itself failed: {what}", "tell homi's makers")]
+        return [fail(f"the check itself failed: {what}", hand="tell homi's makers")]
 
 
 def _healed(

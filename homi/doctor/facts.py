@@ -21,6 +21,8 @@ from homi.reports import Listing, QueueReport, SessionRow, StatusReport
 from homi.requests import Links, List, Queue, Status, Wakes
 from homi.woken import WakeRows
 
+PATIENCE = 10.0  # s: a daemon that takes longer hangs
+
 
 class Daemon(msgspec.Struct, frozen=True, kw_only=True):
     """What the daemon says of itself."""
@@ -36,8 +38,11 @@ class Daemon(msgspec.Struct, frozen=True, kw_only=True):
 class Facts:
     """Everything there is to look at."""
 
-    def __init__(self, root: Path, machine: Machine) -> None:
-        """Nothing is asked yet."""
+    def __init__(
+        self, root: Path, machine: Machine, patience: float = PATIENCE
+    ) -> None:
+        """Nothing is asked yet.  patience: s that the daemon may take to answer."""
+        self.patience = patience
         self.root = root
         self.machine = machine
         self.noted: list[str] = []  # what could not be read of the mail
@@ -57,7 +62,7 @@ class Facts:
         """The daemon, else why there is none to ask."""
         begun = time.monotonic()
         try:
-            with Connection(self.root) as client:
+            with Connection(self.root, self.patience) as client:
                 status = client.call(Status(i=1), StatusReport)
                 took = (time.monotonic() - begun) * 1000
                 return Daemon(

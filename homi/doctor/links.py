@@ -6,13 +6,14 @@ Owns what of their state a person must know.  homi-doctor(1) lists the checks.
 from collections.abc import Iterator
 
 from homi.connection import Connection
-from homi.doctor.check import Check, Verdict, fail, warn, well
+from homi.doctor.check import Check, Verdict, fail, remedied, warn, well
 from homi.doctor.facts import Facts
 from homi.linked import Checked, LinkRow
 from homi.requests import CheckLink
 from homi.visible import visible
 
-UP, PAUSED = "up", "paused"
+UP, PAUSED, ACCEPTED = "up", "paused", "accepted"
+NO_DAEMON = "no daemon answers"  # in the words of the homi over there
 STUCK = ("auth", "host-key", "device-key", "version")  # no time mends them
 OFFSET = 5.0  # s two clocks may differ: stamps of letters are compared by people
 PATIENCE = 75.0  # s of a dial and three probes
@@ -23,13 +24,15 @@ def _links(facts: Facts) -> Iterator[Verdict]:
     for row in _rows(facts):
         said = f": {visible(row.text)}" if row.text else ""
         text = f"the link to {row.device} is {row.state}{said}"
-        fix = visible(row.fix) or f"homi link check {row.device}"
+        hint = visible(row.fix) or f"homi link check {row.device}"
+        if NO_DAEMON in row.text and row.way != ACCEPTED:
+            hint = f"ssh {row.host or row.device} homi start"
         if row.state in STUCK:
-            yield fail(text, fix)
+            yield remedied(fail(text), hint)
         elif row.state == PAUSED:
             yield warn(text, f"homi link resume {row.device}")
         elif row.state != UP:
-            yield warn(text, fix)
+            yield remedied(warn(text), hint)
         else:
             yield well(text)
 
@@ -44,7 +47,8 @@ def _kept(facts: Facts) -> Iterator[Verdict]:
             found = client.wait(request, Checked, PATIENCE)
         text = f"{row.device} kept {found.kept} of {found.probes} probes"
         if found.kept < found.probes:
-            yield warn(text, visible(found.fix) or f"homi link check {row.device}")
+            hint = visible(found.fix) or f"homi link check {row.device}"
+            yield remedied(warn(text), hint)
         else:
             yield well(f"{text}, in {max(found.ms):.1f} ms at most")
 
@@ -56,7 +60,7 @@ def _clocks(facts: Facts) -> Iterator[Verdict]:
             way = "ahead of" if row.offset_s > 0 else "behind"
             yield warn(
                 f"the clock of {row.device} is {abs(row.offset_s):.1f} s {way} ours",
-                "timedatectl set-ntp true, on the one that is wrong",
+                hand="timedatectl set-ntp true, on the one that is wrong",
             )
 
 

@@ -4,6 +4,7 @@ Owns the asking; draws no conclusion.
 """
 
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -79,6 +80,19 @@ class Machine:
                 soft = line.split()[3]
                 return opened, int(soft) if soft.isdecimal() else 1 << 20
         return 0, 0
+
+    def files_most(self) -> int:
+        """How many descriptors what is started from here may have."""
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        return 1 << 20 if most == resource.RLIM_INFINITY else most
+
+    def python_of(self, pid: int) -> str:
+        """The interpreter that a process was started with; empty: not known."""
+        try:
+            argv = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        except OSError:
+            return ""
+        return os.fsdecode(argv[0]) if os.path.isabs(argv[0]) else ""
 
     def python(self) -> tuple[int, ...]:
         """The version of the interpreter."""

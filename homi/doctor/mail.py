@@ -5,10 +5,11 @@ Owns what makes stored mail unreadable or late.  homi-doctor(1) lists the checks
 
 import os
 import re
+import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from homi.address import Name
+from homi.address import OWNER, Name
 from homi.clock import parse_rfc3339
 from homi.doctor.check import Check, Verdict, fail, warn, well
 from homi.doctor.facts import Facts
@@ -16,6 +17,7 @@ from homi.envelope import Reason
 from homi.render import age
 from homi.store import pickup, reading, refusals
 from homi.store.archive import segments
+from homi.store.database import FILE
 from homi.store.disk import RealDisk
 from homi.store.index import Index
 from homi.store.lines import Finding, Unreadable
@@ -27,20 +29,22 @@ OLD = 86_400.0  # s that mail waits until it is said
 STALE = 60.0  # s a submission lies in pickup/ beside a daemon that should take it
 BEHIND = 64 << 20  # bytes of journals that a search would have to read first
 RING = "ring"
-# What no time and no other program lets go: a person decides.
+DROPPED = 20  # entries in one command
+# What no time and no other program lets go: a person decides; the fix, and what is
+# done by hand.
 PERSON = {
-    Reason.BUDGET: "homi continue ID, where the text of the letter is wanted",
-    Reason.LOOP: "homi continue ID",
-    Reason.POLICY: "homi queue release ID",
-    Reason.SCAN: "homi queue release ID",
-    Reason.APPROVAL: "answer its dialog, in a seat by homi seat respond SEAT OPTION",
-    Reason.HOST_HELD: "answer the dialog of the session",
-    Reason.HOST_REFUSED: 'set "crossSessionInbound": "accept" for that session',
-    Reason.SPAWN_FAILING: "homi respawn --now NAME",
-    Reason.AUTH: "homi link check DEVICE",
-    Reason.HOST_KEY: "homi link check DEVICE",
-    Reason.DEVICE_KEY: "homi link check DEVICE",
-    Reason.OPERATOR: "homi queue release ID",
+    Reason.BUDGET: ("homi continue ID", "homi queue shows what else is of that chain"),
+    Reason.LOOP: ("homi continue ID", ""),
+    Reason.POLICY: ("homi queue release ID", ""),
+    Reason.SCAN: ("homi queue release ID", ""),
+    Reason.APPROVAL: ("", "answer its dialog, or homi seat respond SEAT OPTION"),
+    Reason.HOST_HELD: ("", "answer the dialog of the session"),
+    Reason.HOST_REFUSED: ("", 'set "crossSessionInbound": "accept" for that session'),
+    Reason.SPAWN_FAILING: ("homi respawn --now NAME", ""),
+    Reason.AUTH: ("homi link check DEVICE", ""),
+    Reason.HOST_KEY: ("homi link check DEVICE", ""),
+    Reason.DEVICE_KEY: ("homi link check DEVICE", ""),
+    Reason.OPERATOR: ("homi queue release ID", ""),
 }
 
 
@@ -59,16 +63,17 @@ def _journals(facts: Facts) -> Iterator[Verdict]:
                     lost.append(Finding(os.fspath(path), offset, record.text))
         for what in lost[:SHOWN]:
             text = f"{what.path}: at offset {what.offset}: {what.text}"
-            yield warn(text, _cut(what))
+            yield warn(text, hand=_cut(what))
         if len(lost) > SHOWN:
             more = f"{len(lost) - SHOWN} more in {titled(name)}"
-            yield warn(more, "homi status lists them after the next homi restart")
+            yield warn(more, hand="homi status lists them after the next restart")
     yield well(f"{count} lines in {boxes} places can be read")
 
 
 def _cut(what: Finding) -> str:
-    """How a person looks at it."""
-    return f"it is passed over; tail -c +{what.offset + 1} {what.path} | head -n 1"
+    """How a person looks at it; no command makes it readable."""
+    path = shlex.quote(what.path)
+    return f"it is passed over; tail -c +{what.offset + 1} {path} | head -n 1"
 
 
 Reader = Callable[[Path], Iterator[tuple[int, object]]]
@@ -107,7 +112,8 @@ def _ring(facts: Facts) -> Iterator[Verdict]:
     for what in scan.findings[:SHOWN]:
         yield warn(
             f"{what.path}: at offset {what.offset}: {what.text}",
-            "homi start: what counts is redone, and the ring is new",
+            "homi start",
+            "what counts is redone, and the ring is new",
         )
     yield well(f"{len(scan.records)} lines are to be redone at the next start")
 
@@ -118,27 +124,43 @@ def _index(facts: Facts) -> Iterator[Verdict]:
         return
     with Index.open(facts.root) as index:
         if index.in_memory:
-            yield warn(
-                "the index cannot be written: each listing reads all mail",
-                f"chmod u+rw {facts.root}/index.sqlite3*",
-            )
+            yield _unwritable(facts.root / FILE, locked=index.locked)
             return
         size, behind = index.lag()
     text = f"{size / (1 << 20):.1f} MiB, {behind} bytes of the journals to be read"
-    yield warn(text, "homi inbox reads them") if behind > BEHIND else well(text)
+    yield warn(text, "homi queue --shape") if behind > BEHIND else well(text)
+
+
+def _unwritable(path: Path, *, locked: bool) -> Verdict:
+    """Why the index stands in memory only; it can be made anew at any time."""
+    text = "the index cannot be written: each listing reads all mail"
+    name = shlex.quote(os.fspath(path))
+    if locked:
+        return warn(text, hand=f"end the program that keeps it locked: fuser {name}")
+    if os.path.lexists(path) and not (path.is_file() and not path.is_symlink()):
+        return warn(text, f"mv {name} {name}.aside")
+    if os.path.lexists(path) and not os.access(path, os.R_OK | os.W_OK):
+        return warn(text, f"chmod u+rw {name}")
+    return warn(text, hand=f"see that {path.parent} can be written")
 
 
 def _pickup(facts: Facts) -> Iterator[Verdict]:
     """What was sent without the daemon is taken in."""
-    found = pickup.scan(facts.root) if facts.there else []
-    bad = [path for path, one in found if isinstance(one, Unreadable)]
-    for path in bad[:SHOWN]:
-        yield warn(f"{path} cannot be read", "homi start sets it aside and says why")
+    there, now = facts.root.joinpath(pickup.FOLDER).is_dir(), facts.machine.now()
+    found = pickup.scan(facts.root) if there else []
+    bad = [(path, one) for path, one in found if isinstance(one, Unreadable)]
+    for path, one in bad[:SHOWN]:
+        if one.text != pickup.UNFINISHED:
+            fix = "homi restart" if facts.daemon else "homi start"
+            yield warn(f"{path} cannot be read", fix, "it is set aside")
+        elif _age(path, now) > STALE:
+            name, aside = path, facts.root / f"{path.name}.aside"
+            fix = shlex.join(["mv", os.fspath(name), os.fspath(aside)])
+            yield warn(f"{path} was never finished", fix)
     sound = [path for path, one in found if not isinstance(one, Unreadable)]
     if sound and facts.daemon is None:
         yield warn(f"{len(sound)} messages wait to be stored", "homi start")
         return
-    now = facts.machine.now()
     old = [path for path in sound if _age(path, now) > STALE]
     if old:
         text = f"{len(old)} messages are not taken in by the daemon"
@@ -158,9 +180,11 @@ def _quarantine(facts: Facts) -> Iterator[Verdict]:
     found = list(refusals.entries(os.fspath(facts.root))) if facts.there else []
     if found:
         newest = found[-1].entry
+        ids = " ".join(kept.entry.id for kept in found[-DROPPED:])
         yield warn(
             f"{len(found)} in quarantine, the newest for {newest.reason}",
-            "homi quarantine ls, then homi quarantine release ID, or drop ID",
+            f"homi quarantine drop {ids}",
+            f"homi quarantine show {newest.id}, and homi quarantine release lets in",
         )
 
 
@@ -172,16 +196,27 @@ def _oldest(facts: Facts) -> Iterator[Verdict]:
     total = 0
     with mail:
         waiting = mail.waiting(mail.places())
+        late = [name for name, (_, at) in waiting.items() if at and _old(at, now)]
+        first = {name: mail.index([name]).pending(name)[0].id for name in late}
     for name, (count, oldest) in sorted(waiting.items()):
         total += count
-        if not oldest or now - parse_rfc3339(oldest) < OLD:
+        if name not in first:
             continue
         device = device_of(name)
         since = age(now - parse_rfc3339(oldest))
         text = f"{count} wait in {titled(name)}, the oldest for {since}"
-        fix = f"homi inbox {name}" if device is None else f"homi link check {device}"
-        yield warn(text, f"homi queue {name}, {fix}")
+        hand = f"start a session called {name}"
+        if device is not None:
+            hand = f"homi link check {device} says why"
+        elif name == OWNER:
+            hand = "homi inbox, and homi read ID"
+        yield warn(text, f"homi queue bounce {first[name]}", f"{hand}, or send it back")
     yield well(f"{total} messages wait")
+
+
+def _old(at: str, now: float) -> bool:
+    """Whether mail of that time waits too long."""
+    return now - parse_rfc3339(at) >= OLD
 
 
 def _holds(facts: Facts) -> Iterator[Verdict]:
@@ -193,11 +228,11 @@ def _holds(facts: Facts) -> Iterator[Verdict]:
             found.setdefault((row.name, row.reason), []).append(row.id)
     for (name, reason), waiting in found.items():
         device = device_of(Name(name)) or "DEVICE"
-        fix = PERSON[Reason(reason)]
+        fix, hand = PERSON[Reason(reason)]
         for word, value in (("ID", waiting[0]), ("NAME", name), ("DEVICE", device)):
             fix = re.sub(rf"\b{word}\b", value, fix)
         more = f" and {len(waiting) - 1} more" if len(waiting) > 1 else ""
-        yield warn(f"{waiting[0]}{more} for {name} waits: {reason}", fix)
+        yield warn(f"{waiting[0]}{more} for {name} waits: {reason}", fix, hand)
 
 
 CHECKS = (

@@ -9,10 +9,8 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-import msgspec
-
 from homi import paths
-from homi.doctor.check import Check, Verdict, fail, warn, well
+from homi.doctor.check import Check, Verdict, fail, remedied, warn, well
 from homi.doctor.facts import Facts
 from homi.errors import BadConfig
 
@@ -27,7 +25,9 @@ def _settings(facts: Facts) -> Iterator[Verdict]:
     try:
         _ = facts.config
     except BadConfig as error:
-        yield fail(error.text, error.hint or f"mend {paths.config_file()}")
+        mend = f"mend {paths.config_file()}"
+        hint = f"{mend}: {error.hint}" if error.hint else mend
+        yield fail(error.text, hand=hint)
 
 
 def _private(facts: Facts) -> Iterator[Verdict]:
@@ -38,7 +38,7 @@ def _private(facts: Facts) -> Iterator[Verdict]:
     try:
         paths.check_private(facts.root)
     except BadConfig as error:
-        yield fail(error.text, error.hint or f"look at {facts.root}")
+        yield remedied(fail(error.text), error.hint or f"look at {facts.root}")
         return
     yield well(f"{facts.root} is ours alone")
 
@@ -46,7 +46,7 @@ def _private(facts: Facts) -> Iterator[Verdict]:
 def _close(facts: Facts) -> str:
     """Take the root from others."""
     os.chmod(facts.root, 0o700)
-    return f"chmod 700 {facts.root}"
+    return f"chmod 700 {shlex.quote(str(facts.root))}"
 
 
 def _open_files(root: Path) -> list[Path]:
@@ -93,7 +93,7 @@ def _kind(facts: Facts) -> Iterator[Verdict]:
     if kind.lower().startswith(NETWORK):
         yield warn(
             f"{facts.root} is on {kind}: a lock and a sync there may not hold",
-            "homi stop, move the folder to a local disk, and name it in HOMI_HOME",
+            hand="homi stop, move the folder to a local disk, and name it in HOMI_HOME",
         )
     elif kind:
         yield well(f"it is on {kind}")
@@ -107,23 +107,11 @@ def _space(facts: Facts) -> Iterator[Verdict]:
     text = f"{free} MiB are free, new mail is refused below {reserve}"
     fix = f"free {max(NEAR * reserve - free, 1)} MiB there; homi prune removes old mail"
     if free < reserve:
-        yield fail(text, fix)
+        yield fail(text, hand=fix)
     elif free < NEAR * reserve:
-        yield warn(text, fix)
+        yield warn(text, hand=fix)
     else:
         yield well(text)
-
-
-def _states(facts: Facts) -> Iterator[Verdict]:
-    """The small files of the root can be read."""
-    if not facts.there:
-        return
-    for path in sorted(facts.root.glob("*.json")):
-        try:
-            msgspec.json.decode(path.read_bytes(), type=dict[str, msgspec.Raw])
-        except (ValueError, RecursionError):
-            fix = "homi restart" if facts.daemon else "homi start"
-            yield fail(f"{path} is damaged", f"{fix}: it is set aside, and says so")
 
 
 CHECKS = (
@@ -144,5 +132,4 @@ CHECKS = (
         "nothing is said against it",
     ),
     Check("space", "there is room for new mail", _space, "nothing is kept yet"),
-    Check("state", "names, links, rooms, wakes can be read", _states),
 )

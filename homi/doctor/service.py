@@ -3,20 +3,32 @@
 Owns what an operator of it should know.  homi-doctor(1) lists the checks.
 """
 
+import re
+import sys
 from collections.abc import Iterator
 
 import msgspec
 
 from homi import __version__
-from homi.dial import Absent
-from homi.doctor.check import Check, Verdict, fail, warn, well
+from homi.dial import Absent, Lost
+from homi.doctor.check import Check, Verdict, fail, remedied, warn, well
 from homi.doctor.facts import Facts
+from homi.doctor.tools import unit_file
+from homi.errors import NotReached
+from homi.peers import process
 from homi.spawn.rows import row
 from homi.spawn.state import State
+from homi.store.disk import RealDisk
+from homi.store.lock import LOCK
+from homi.store.whole import read_whole
 from homi.visible import visible
 
 OPENED = 0.8  # of the descriptors it may have
 SHOWN = 5  # of a kind: a hundred damaged lines are one thing to know
+# What is in quarantine, or beside its place, and so gone with the next start.
+_ASIDE = re.compile(
+    r"(?:set|moved) aside as|a copy is|version before is in|/ring, byte \d"
+)
 FILES = 1024  # descriptors: fewer are less than the names and callers of a busy day
 
 
@@ -24,11 +36,25 @@ def _daemon(facts: Facts) -> Iterator[Verdict]:
     """A daemon runs and answers."""
     found, why = facts.asked
     if found is None:
-        fix = "homi start" if isinstance(why, Absent) else why.hint
-        yield fail(why.text, fix or "homi log -n 50")
+        if isinstance(why, Absent):
+            yield fail(why.text, "homi start")
+        elif isinstance(why, Lost | NotReached) and (pid := _holder(facts)):
+            # It may hang: an orderly end is what it does not do any more.
+            yield fail(f"{why.text} (pid {pid})", f"kill -9 {pid} && homi start")
+        else:
+            yield remedied(fail(why.text), why.hint or "homi log -n 50 may say more")
         return
     status = found.status
     yield well(f"pid {status.pid} answers in {found.answered_ms:.1f} ms")
+
+
+def _holder(facts: Facts) -> int:
+    """The process that has the lock of the root; 0 for none."""
+    try:
+        pid = int((facts.root / LOCK).read_bytes())
+    except (OSError, ValueError):
+        return 0
+    return pid if process.start_time(pid) is not None else 0
 
 
 def _version(facts: Facts) -> Iterator[Verdict]:
@@ -36,7 +62,11 @@ def _version(facts: Facts) -> Iterator[Verdict]:
     assert facts.daemon is not None
     software = facts.daemon.status.software
     if software != f"homi {__version__}":
-        yield warn(f"the daemon is {software}, this is {__version__}", "homi restart")
+        # A restart stays with the Python that runs it.
+        own = facts.machine.python_of(facts.daemon.status.pid) in ("", sys.executable)
+        text = f"the daemon is {software}{'' if own else ' of another Python'}"
+        fix = "homi restart" if own else "homi stop && homi start"
+        yield warn(f"{text}, this is {__version__}", fix)
     else:
         yield well(software)
 
@@ -45,21 +75,24 @@ def _accept(facts: Facts) -> Iterator[Verdict]:
     """It takes new mail."""
     assert facts.daemon is not None
     if (accept := facts.daemon.status.accept) != "open":
-        yield fail(f"new mail is refused: {accept}", "mend the disk, then homi restart")
+        yield fail(f"new mail is refused: {accept}", "homi restart", "mend the disk")
 
 
 def _findings(facts: Facts) -> Iterator[Verdict]:
     """What it read at its start was whole, and it has nothing to say."""
     assert facts.daemon is not None
     status = facts.daemon.status
-    for told, fix in (
-        (status.findings, "homi quarantine ls shows what was set aside; homi restart"),
-        (status.notes, "homi log -n 50"),
-    ):
-        for what in told[:SHOWN]:
-            yield warn(visible(what), fix)
+    for what in status.findings[:SHOWN]:
+        if _ASIDE.search(what):
+            yield warn(visible(what), "homi restart", "it is kept")
+        else:
+            yield warn(visible(what), hand="it stays there, and is passed over")
+    for what in status.notes[:SHOWN]:
+        yield warn(visible(what), hand="homi log -n 50 may say more")
+    for told in (status.findings, status.notes):
         if len(told) > SHOWN:
-            yield warn(f"{len(told) - SHOWN} more of these", "homi status")
+            more = f"{len(told) - SHOWN} more of these"
+            yield warn(more, hand="homi status lists them")
 
 
 def _files(facts: Facts) -> Iterator[Verdict]:
@@ -67,22 +100,33 @@ def _files(facts: Facts) -> Iterator[Verdict]:
     assert facts.daemon is not None
     opened, most = facts.machine.files(facts.daemon.status.pid)
     text = f"{opened} of {most} file descriptors are open"
-    fix = "ulimit -Hn 65536 (or LimitNOFILE=65536 in the unit), then homi restart"
-    if most and most < FILES:
-        yield warn(text, fix)
-    elif most and opened > OPENED * most:
-        yield fail(text, fix)
-    elif most:
+    if not most:
+        return
+    # A restart keeps the bound: it is the same process.
+    fix, hand = "homi stop && homi start", ""
+    if unit_file(facts).is_file():
+        fix, hand = "", f"LimitNOFILE=65536 in {unit_file(facts)}, then start it anew"
+    elif facts.machine.files_most() <= most:
+        hand = "ulimit -Hn 65536, as an administrator"
+    if most < FILES:
+        yield warn(text, fix, hand)
+    elif opened > OPENED * most:
+        yield fail(text, fix, hand)
+    else:
         yield well(text)
 
 
 def _spawns(facts: Facts) -> Iterator[Verdict]:
     """What homi starts comes up."""
-    try:
-        data = (facts.root / "spawns.json").read_bytes()
-    except FileNotFoundError:
+    path = facts.root / "spawns.json"
+    data = read_whole(RealDisk(), str(path)) if path.is_file() else None
+    if data is None:
         return
-    state = msgspec.convert(msgspec.json.decode(data, type=dict[str, object]), State)
+    try:
+        raw = msgspec.json.decode(data, type=dict[str, object])
+        state = msgspec.convert(raw, State)
+    except ValueError:
+        return  # that is the state's to tell
     for _, one in sorted(state.spawns.items()):
         found = row(one, facts.machine.now())
         if found.state == "failing":
@@ -99,9 +143,8 @@ def _wakes(facts: Facts) -> Iterator[Verdict]:
     for one in facts.daemon.wakes.wakes:
         if one.failure:
             text = f"wake {one.id} for {one.to}: {visible(one.failure)}"
-            first = visible(one.fix)
-            mend = f"{first}, then homi wake run {one.id}; or " if first else ""
-            yield warn(text, f"{mend}homi wake rm {one.id}")
+            hand = visible(one.fix) or f"mend that, or homi wake rm {one.id}"
+            yield warn(text, f"homi wake run {one.id}", hand)
 
 
 CHECKS = (

@@ -5,13 +5,17 @@ Owns what keeps a live session from its mail.  homi-doctor(1) lists the checks.
 
 import os
 import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
 from homi.doctor.check import Check, Verdict, fail, warn, well
 from homi.doctor.facts import Facts
 from homi.doctor.machine import numbers
+from homi.doctor.state import UPDATE
 from homi.peers import process, registry
+from homi.reports import SessionRow
+from homi.setup import claude, standing
 from homi.visible import visible
 
 _INBOUND = re.compile(r'"crossSessionInbound"\s*:\s*"(\w+)"')
@@ -36,10 +40,17 @@ def _reached(facts: Facts) -> Iterator[Verdict]:
         who = f"{visible(session.name) or 'a session'} (pid {session.pid})"
         if session.socket in silent:
             why = silent[session.socket]
-            fix = f"kill {session.pid}, then start it again"
-            yield warn(f"{who} does not answer: {why}", fix)
-        elif not session.reachable and not session.client:
-            yield warn(f"{who} has no socket", "homi setup claude, for its hooks")
+            text = f"{who} does not answer: {why}"
+            yield warn(text, f"kill {session.pid}", "start it again behind that")
+        elif not session.reachable and not session.client and not _hooked(session):
+            text = f"{who} has no socket, and none of homi's hooks"
+            yield warn(text, "homi setup claude")
+
+
+def _hooked(session: SessionRow) -> bool:
+    """Whether the hooks of its client bring its mail."""
+    folder = Path(session.record).parent.parent if session.record else claude.folder()
+    return any(one.part == "hooks" for one in standing.entries("claude", folder))
 
 
 def _no(answers: bool | None) -> bool:
@@ -58,11 +69,11 @@ def _clients(facts: Facts) -> Iterator[Verdict]:
         if found[:2] == known[:2]:
             continue
         who = visible(session.name) or f"pid {session.pid}"
-        newer = "pip install --upgrade homi-postmaster, then homi restart"
-        yield warn(
-            f"{who} is of {name} {version[0]}, homi knows {measured}",
-            newer if found > known else f"{update}, then start it again",
-        )
+        text = f"{who} is of {name} {version[0]}, homi knows {measured}"
+        if found > known:
+            yield warn(text, f"{UPDATE} && homi restart")
+        else:
+            yield warn(text, update, "start it again behind that")
 
 
 def _inbound(facts: Facts) -> Iterator[Verdict]:
@@ -73,8 +84,8 @@ def _inbound(facts: Facts) -> Iterator[Verdict]:
             if path not in seen and (word := _told(path)) in ("hold", "refuse"):
                 seen.add(path)
                 who = visible(session.name) or f"pid {session.pid}"
-                fix = f'write "crossSessionInbound": "accept" in {path}'
-                yield warn(f"{path} has {who} {word} letters", fix)
+                hand = f'write "crossSessionInbound": "accept" in {path}'
+                yield warn(f"{path} has {who} {word} letters", hand=hand)
 
 
 def _settings(record: str, cwd: str) -> Iterator[Path]:
@@ -100,12 +111,13 @@ def _registry(facts: Facts) -> Iterator[Verdict]:
     for row in facts.daemon.listing.names:
         if row.note:
             text = f"{row.name}: {visible(row.note)}"
-            yield warn(text, f"homi whois {row.name}")
+            yield warn(text, hand=f"homi whois {row.name} says more")
         if row.others:
             pids = ", ".join(map(str, row.others))
             yield warn(
                 f"{row.name} is also the name of pid {pids}",
-                f"give that session another name, or kill {row.others[0]}",
+                f"kill {' '.join(map(str, row.others))}",
+                "better give that session another name (/rename in it)",
             )
 
 
@@ -121,9 +133,10 @@ def _domains(facts: Facts) -> Iterator[Verdict]:
             and not os.path.exists(record.socket)
         ]
         if strange:
-            first = f"{folder}/sessions/{strange[0]}.json"
+            paths = [f"{folder}/sessions/{pid}.json" for pid in strange]
             text = f"{len(strange)} records of another machine or container"
-            yield warn(f"{text}, the first is {first}", f"rm {first}")
+            fix = f"rm {' '.join(map(shlex.quote, paths))}"
+            yield warn(f"{text}, the first is {paths[0]}", fix)
         elif os.path.isdir(f"{folder}/sessions"):
             yield well(f"{folder}/sessions is of this machine")
         else:

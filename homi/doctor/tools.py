@@ -20,6 +20,7 @@ from homi.setup import unit
 from homi.visible import visible
 
 TMUX = (3, 2)
+NEW_TMUX = "install tmux, 3.2 or later"
 PYTHON = (3, 11)
 _NEED = re.compile(r"([A-Za-z0-9._-]+)(?:\[[^]]*\])?>=([0-9.]+)[^;]*")
 
@@ -32,15 +33,15 @@ def _program(facts: Facts) -> Iterator[Verdict]:
         own = ""
     found = facts.machine.which("homi")
     folder = shlex.quote(os.path.dirname(own)) if own else "the folder of homi"
-    fix = f"export PATH={folder}:$PATH"
+    hand = f"where your shell starts: export PATH={folder}:$PATH"
     if not found:
-        yield warn("no homi is in PATH: agents cannot call it", fix)
+        yield warn("no homi is in PATH: agents cannot call it", hand=hand)
     elif own and os.path.realpath(found) != os.path.realpath(own):
         said = facts.machine.run(found, "--version").out.partition("\n")[0]
         if said != f"homi {__version__}":
             text = f"{found} is first in PATH, and another program"
             what = f"it says {visible(said[:80])}" if said else "it says no version"
-            yield warn(f"{text}: {what}", fix)
+            yield warn(f"{text}: {what}", hand=hand)
         else:
             yield well(f"{found} is homi {__version__}, too")
     else:
@@ -52,7 +53,8 @@ def _python(facts: Facts) -> Iterator[Verdict]:
     machine = facts.machine
     version = ".".join(map(str, machine.python()))
     if machine.python() < PYTHON:
-        yield fail(f"this is Python {version}, 3.11 is needed", "install Python 3.11")
+        text = f"this is Python {version}, 3.11 is needed"
+        yield fail(text, hand="install Python 3.11")
     for need in machine.requirements():
         if "extra ==" in need or (match := _NEED.match(need)) is None:
             continue
@@ -72,29 +74,30 @@ def _tmux(facts: Facts) -> Iterator[Verdict]:
     if not used:
         yield well("no seat was opened here")
     elif not found:
-        yield fail(
-            "seats are used, and no tmux is in PATH", "install tmux, 3.2 or later"
-        )
+        yield fail("seats are used, and no tmux is in PATH", hand=NEW_TMUX)
     else:
         said = facts.machine.run(found, "-V").out.strip()
         if numbers(said.removeprefix("tmux ").removeprefix("next-")) < TMUX:
-            yield fail(f"{found} is {visible(said)}", "install tmux, 3.2 or later")
+            yield fail(f"{found} is {visible(said)}", hand=NEW_TMUX)
         else:
             yield well(said)
 
 
 def _lingering(facts: Facts) -> Iterator[Verdict]:
     """Where homi is a service of systemd, it outlives the login."""
-    base = facts.machine.environ.get("XDG_CONFIG_HOME") or os.path.expanduser(
-        "~/.config"
-    )
-    path = Path(base) / "systemd" / "user" / unit.NAME
-    if not path.is_file():
+    if not unit_file(facts).is_file():
         yield well("no service is set up")
         return
     ask = ("show-user", str(os.getuid()), "--property=Linger", "--value")
     if facts.machine.run("loginctl", *ask).out.strip() != "yes":
         yield warn("the service ends when you log out", "loginctl enable-linger")
+
+
+def unit_file(facts: Facts) -> Path:
+    """Where homi as a service of systemd stands, if it is one."""
+    environ = facts.machine.environ
+    base = environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    return Path(base) / "systemd" / "user" / unit.NAME
 
 
 CHECKS = (

@@ -18,7 +18,8 @@ def _trip(_facts: Facts) -> Iterator[Verdict]:
         for one in steps(place):
             total += one.ms
             if not one.ok:
-                yield fail(f"{one.step}: {one.text}", "homi selftest, then homi log")
+                hand = "homi selftest shows each step"
+                yield fail(f"{one.step}: {one.text}", hand=hand)
                 return
     yield well(f"stored, offered, seen, kept and drained in {total / 1000:.1f} s")
 

@@ -91,6 +91,12 @@ class Settings:
             document.drop(tuple(made), empty=True)
         return Edited(document.text, list(states.items()))
 
+    def calls(self, text: str) -> list[tuple[str, list[str]]]:
+        """Each hook that runs homi."""
+        document = Document(text)
+        commands = (document.at(*path, "command") for path in _hooks(document))
+        return [("hooks", program.split(str(one.plain))) for one in commands if one]
+
     def paste(self) -> str:
         """Hooks and leave as an object of settings."""
         events = {name: [self._entry(word)] for name, word in EVENTS.items()}
@@ -163,6 +169,12 @@ class Servers:
         for path in kept.made:
             document.drop(tuple(path), empty=True)
         return Edited(document.text, [("tools", State.REMOVED)])
+
+    def calls(self, text: str) -> list[tuple[str, list[str]]]:
+        """The server called homi, if it is homi."""
+        there = Document(text).at(SERVERS, NAME)
+        words = _command(there) if there is not None else []
+        return [("tools", words)] if program.calls(words, "mcp") else []
 
     def paste(self) -> str:
         """The server in its list."""

@@ -72,6 +72,12 @@ class Servers:
         del wanted["mcp_servers"][NAME]
         return Edited(_without(text, wanted), [("tools", State.REMOVED)])
 
+    def calls(self, text: str) -> list[tuple[str, list[str]]]:
+        """The server called homi, if it is homi."""
+        there = _server(_read(text))
+        words = _words(there) if there is not None else []
+        return [("tools", words)] if program.calls(words, "mcp") else []
+
     def paste(self) -> str:
         """The table."""
         return self._table("\n").rstrip("\n")

@@ -52,6 +52,10 @@ class Editor(Protocol):
         """The text without homi."""
         ...
 
+    def calls(self, text: str) -> list[tuple[str, list[str]]]:
+        """The part and the words of each entry that calls homi."""
+        ...
+
     def paste(self) -> str:
         """What a person would put in by hand."""
         ...

@@ -46,6 +46,10 @@ class Guide:
             return Edited(text, [("guide", State.KEPT)], "a person changed it")
         return Edited(None, [("guide", State.REMOVED)])
 
+    def calls(self, text: str) -> list[tuple[str, list[str]]]:
+        """None: it is a page."""
+        return []
+
     def paste(self) -> str:
         """The page."""
         return self._text.rstrip("\n")

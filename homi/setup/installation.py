@@ -71,7 +71,7 @@ class Installation:
             self._config = place.client_folder(given, client)
             self._record = record.load(self._config)
         self._client = client
-        self._editors = _editors(client, self._config, command)
+        self._editors = editors(client, self._config, command)
 
     def change(self, *, remove: bool, dry: bool) -> Iterator[Row]:
         """Each part when it is done; dry: nothing is changed, and the rows have what
@@ -196,7 +196,7 @@ class Installation:
         return left
 
 
-def _editors(client: str, config: Path, command: Sequence[str]) -> list[Editor]:
+def editors(client: str, config: Path, command: Sequence[str]) -> list[Editor]:
     """The files of that client."""
     guide = Guide(config, client)
     if client == "codex":

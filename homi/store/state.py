@@ -172,6 +172,14 @@ def refuse_newer(root: str, disk: Disk) -> None:
             _refuse(path, version, 1 + len(migration.STEPS.get(name, ())))
 
 
+def head(path: str, data: bytes) -> None:
+    """Nothing, where a state file with these bytes is of a version that is read here;
+    VersionMismatch (76) where it is newer, ValueError where it is no JSON at all."""
+    newest = 1 + len(migration.STEPS.get(os.path.basename(path), ()))
+    _refuse(path, _version(data), newest)
+    msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+
+
 class _Head(msgspec.Struct):
     """What every version of every state file has."""
 

@@ -58,7 +58,7 @@ def unnamed(disk: Disk, root: str, before: float) -> list[Unnamed]:
     if not old:
         return []
     candidates = {found.name for found in old}
-    for name in _named(disk, root):
+    for name in named(disk, root):
         candidates.discard(name)
     return [found for found in old if found.name in candidates]
 
@@ -92,7 +92,7 @@ def _old(disk: Disk, root: str, before: float) -> Iterator[Unnamed]:
             yield Unnamed(name, found.st_size, found.st_mtime)
 
 
-def _named(disk: Disk, root: str) -> Iterator[str]:
+def named(disk: Disk, root: str) -> Iterator[str]:
     """Every blob that is named by mail in a journal, in pickup/ or refused."""
     for place in places(disk, root):
         folder = os.path.join(root, folder_of(place))

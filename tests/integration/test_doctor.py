@@ -14,12 +14,19 @@ from homi.doctor.facts import Facts
 from homi.doctor.machine import Machine
 from tests.integration.linked import Pair
 from tests.standin.place import PATIENCE, Place, homi_command, until
+from tests.unit.doctor.breaks import shown
 
 
 def looked(root: Path) -> dict[str, Row]:
     """What is found of the links of a root."""
     rows = examine(links.CHECKS, Facts(root, Machine()))
     return {row.check: row for row in rows}
+
+
+def lies(root: Path) -> Row | None:
+    """What is said of the link once it knows why it is down."""
+    row = looked(root)["links"]
+    return row if "no daemon answers" in row.text else None
 
 
 def test_a_link_is_tried_and_one_that_rests_is_told_until_its_fix_is_typed() -> None:
@@ -31,16 +38,22 @@ def test_a_link_is_tried_and_one_that_rests_is_told_until_its_fix_is_typed() -> 
         assert {row.grade for row in found.values()} == {Grade.OK}
         assert found["link-trip"].text.startswith("mini kept 3 of 3 probes")
         pair.laptop.ok("link", "pause", "mini")
-        found = looked(pair.laptop.state)
-        assert found["links"].grade is Grade.WARN
-        pair.laptop.ok(*found["links"].fix.split()[1:])
+        row = shown("links: paused", looked(pair.laptop.state)["links"])
+        pair.laptop.ok(*row.fix.split()[1:])
         pair.is_(pair.laptop, "mini", "up")
         assert looked(pair.laptop.state)["links"].grade is Grade.OK
-        pair.mini.daemon.kill()  # type: ignore[union-attr]
-        until(
-            lambda: looked(pair.laptop.state)["links"].grade is not Grade.OK,
-            "the link is told to be down",
-        )
+        seen = Facts(pair.laptop.state, Machine())
+        assert seen.daemon is not None  # the link is up by what it says
+        pair.mini.kill()
+        [trip] = (one for one in links.CHECKS if one.name == "link-trip")
+        row = shown("link-trip", *examine([trip], seen))
+        pair.laptop.homi("link", "check", "mini")
+        down = until(lambda: lies(pair.laptop.state), "no daemon is found there")
+        shown("links: down", down)
+        pair.mini.start()
+        pair.laptop.homi(*row.fix.split()[1:])
+        pair.is_(pair.laptop, "mini", "up")
+        assert looked(pair.laptop.state)["link-trip"].grade is Grade.OK
 
 
 def test_a_selftest_that_is_told_to_end_leaves_nothing() -> None:

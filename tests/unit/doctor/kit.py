@@ -1,6 +1,9 @@
 """A machine whose answers are given, and facts about a root of its own."""
 
+import json
 from pathlib import Path
+
+import msgspec
 
 from homi.doctor.check import Check, Grade, Row, examine
 from homi.doctor.facts import Daemon, Facts
@@ -14,7 +17,12 @@ from homi.reports import (
     SessionRow,
     StatusReport,
 )
+from homi.store import pickup
+from homi.store.pickup import Spooled
 from homi.woken import WakeRow, WakeRows
+
+ID = "0199f3a2-61b4-7c7e-9d0e-aaaa00000001"
+AT = "2026-11-30T01:02:03.000Z"
 
 
 class Given(Machine):
@@ -40,6 +48,12 @@ class Given(Machine):
 
     def files(self, pid: int) -> tuple[int, int]:
         return self.given.get("files", (10, 4096))  # type: ignore[return-value]
+
+    def files_most(self) -> int:
+        return self.given.get("files_most", 65536)  # type: ignore[return-value]
+
+    def python_of(self, pid: int) -> str:
+        return str(self.given.get("python_of", ""))
 
     def python(self) -> tuple[int, ...]:
         return self.given.get("python", super().python())  # type: ignore[return-value]
@@ -99,10 +113,18 @@ def bad(checks: tuple[Check, ...], name: str, seen: Facts) -> Row:
     """The one thing that it found wrong."""
     found = [row for row in look(checks, name, seen) if row.grade is not Grade.OK]
     assert len(found) == 1, found
-    assert found[0].fix, found
+    assert found[0].fix or found[0].hand, found
     return found[0]
 
 
 def fine(checks: tuple[Check, ...], name: str, seen: Facts) -> None:
     """The positive control: it finds nothing."""
     assert {row.grade for row in look(checks, name, seen)} == {Grade.OK}
+
+
+def spool(root: Path, **more: object) -> Path:
+    """One submission that waits, with more fields in its message."""
+    msg = {"id": ID, "from": "bob", "to": "ada", "text": "t"} | more
+    raw = msgspec.Raw(json.dumps(msg).encode())
+    made = Spooled(at=AT, caller="person", uid=1, pid=1, msg=raw)
+    return pickup.write(root, made)

@@ -8,6 +8,7 @@ import pytest
 
 from homi.doctor.check import Grade, Row, examine
 from homi.doctor.place import CHECKS
+from tests.unit.doctor.breaks import shown
 from tests.unit.doctor.kit import Given, bad, facts, fine, look
 
 
@@ -18,10 +19,13 @@ def do(row: Row) -> None:
 
 def test_a_root_that_others_can_read_fails_until_it_is_closed(root: Path) -> None:
     root.chmod(0o755)
-    found = bad(CHECKS, "root", facts(root))
-    assert found.grade is Grade.FAIL
-    do(found)
+    do(shown("root: open", bad(CHECKS, "root", facts(root))))
     fine(CHECKS, "root", facts(root))
+
+
+def test_a_root_that_is_not_there_yet_is_told(tmp_path: Path) -> None:
+    """The script of the command types the fix."""
+    shown("root: absent", bad(CHECKS, "root", facts(tmp_path / "none")))
 
 
 def test_fix_closes_the_root_and_its_files_and_says_so(root: Path) -> None:
@@ -39,8 +43,7 @@ def test_a_file_that_others_can_read_is_told_until_it_is_closed(root: Path) -> N
     key = root / "a key"
     key.write_text("")
     key.chmod(0o640)
-    found = bad(CHECKS, "files", facts(root))
-    do(found)
+    do(shown("files", bad(CHECKS, "files", facts(root))))
     fine(CHECKS, "files", facts(root))
 
 
@@ -54,10 +57,9 @@ def test_settings_that_cannot_be_read_fail_with_the_key(root: Path) -> None:
     file = Path(os.environ["XDG_CONFIG_HOME"]) / "homi" / "homi.toml"
     fine(CHECKS, "settings", facts(root))
     file.write_text("rign = 3\n")
-    found = bad(CHECKS, "settings", facts(root))
-    assert found.grade is Grade.FAIL
-    assert "rign" in found.text
-    assert "ring" in found.fix
+    shown("settings", bad(CHECKS, "settings", facts(root)))
+    file.write_text("ring = 3\n")  # by hand
+    fine(CHECKS, "settings", facts(root))
 
 
 def test_a_socket_path_that_nothing_can_bind_fails(
@@ -66,13 +68,14 @@ def test_a_socket_path_that_nothing_can_bind_fails(
     fine(CHECKS, "sockets", facts(Path("/tmp/x")))
     monkeypatch.setenv("XDG_RUNTIME_DIR", "/tmp/" + "x" * 100)
     deep = facts(root / ("y" * 100))
-    assert "XDG_RUNTIME_DIR" in bad(CHECKS, "sockets", deep).fix
+    shown("sockets", bad(CHECKS, "sockets", deep))
     monkeypatch.setenv("XDG_RUNTIME_DIR", "/tmp/x")
     fine(CHECKS, "sockets", deep)
 
 
 def test_a_file_system_of_the_network_is_told(root: Path) -> None:
-    assert "HOMI_HOME" in bad(CHECKS, "file-system", facts(root, Given(run="nfs"))).fix
+    nfs = facts(root, Given(run="nfs"))
+    shown("file-system", bad(CHECKS, "file-system", nfs))
     fine(CHECKS, "file-system", facts(root, Given(run="ext2/ext3")))
 
 
@@ -83,12 +86,4 @@ def test_a_disk_that_is_nearly_full_is_told_before_it_is(root: Path) -> None:
 
     assert seen(1000).grade is Grade.OK
     assert seen(200).grade is Grade.WARN
-    assert seen(10).grade is Grade.FAIL
-    assert "free 246 MiB" in seen(10).fix
-
-
-def test_a_damaged_file_of_the_state_fails_with_its_name(root: Path) -> None:
-    (root / "names.json").write_text('{"v":1}')
-    fine(CHECKS, "state", facts(root))
-    (root / "links.json").write_text('{"v":1,"dev')
-    assert "links.json" in bad(CHECKS, "state", facts(root)).text
+    shown("space", seen(10))

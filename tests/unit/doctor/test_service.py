@@ -1,5 +1,6 @@
 """Checks of the daemon, by what it says."""
 
+import os
 from pathlib import Path
 
 import msgspec
@@ -7,20 +8,24 @@ import msgspec
 from homi.address import Name
 from homi.doctor.check import Grade
 from homi.doctor.service import CHECKS
+from homi.setup import unit
 from homi.spawn.state import Spawned, State
 from homi.woken import WakeRow
+from tests.unit.doctor.breaks import shown
 from tests.unit.doctor.kit import Given, bad, facts, fine, look, told
 
 
 def test_a_daemon_that_does_not_run_fails(root: Path) -> None:
-    found = bad(CHECKS, "daemon", facts(root))
-    assert (found.grade, found.fix) == (Grade.FAIL, "homi start")
+    shown("daemon: dead", bad(CHECKS, "daemon", facts(root)))
 
 
 def test_a_daemon_of_another_version_is_told(root: Path) -> None:
     fine(CHECKS, "version", told(root))
     other = told(root, software="homi 0.0.9")
     assert bad(CHECKS, "version", other).fix == "homi restart"
+    given = Given(python_of="/another/python")
+    elsewhere = told(root, given, software="homi 0.0.9")
+    shown("version: other", bad(CHECKS, "version", elsewhere))
 
 
 def test_a_daemon_that_refuses_mail_fails_with_the_reason(root: Path) -> None:
@@ -32,15 +37,24 @@ def test_a_daemon_that_refuses_mail_fails_with_the_reason(root: Path) -> None:
 
 def test_what_the_daemon_found_and_notes_is_told(root: Path) -> None:
     fine(CHECKS, "findings", told(root))
-    assert bad(CHECKS, "findings", told(root, findings=["inbox.jsonl, byte 7: x"]))
-    assert bad(CHECKS, "findings", told(root, notes=["peer: a folder is gone"]))
+    left = told(root, findings=["inbox.jsonl, byte 0: x"])
+    shown("findings: left", bad(CHECKS, "findings", left))
+    noted = told(root, notes=["peer: a folder is gone"])
+    shown("findings: note", bad(CHECKS, "findings", noted))
     many = look(CHECKS, "findings", told(root, notes=["x"] * 40))
     assert (len(many), many[-1].text) == (6, "35 more of these")
 
 
 def test_too_few_descriptors_are_told(root: Path) -> None:
     fine(CHECKS, "descriptors", told(root))
-    assert bad(CHECKS, "descriptors", told(root, Given(files=(10, 256))))
+    few = told(root, Given(files=(10, 256)))
+    assert bad(CHECKS, "descriptors", few).fix == "homi stop && homi start"
+    low = told(root, Given(files=(10, 256), files_most=256))
+    assert "ulimit" in bad(CHECKS, "descriptors", low).hand
+    folder = Path(os.environ["XDG_CONFIG_HOME"]) / "systemd" / "user"
+    folder.mkdir(parents=True)
+    (folder / unit.NAME).write_text("")
+    shown("descriptors: unit", bad(CHECKS, "descriptors", few))
     full = told(root, Given(files=(3900, 4096)))
     assert bad(CHECKS, "descriptors", full).grade is Grade.FAIL
 
@@ -78,6 +92,7 @@ def test_a_wake_that_cannot_fire_is_told_with_its_fix(root: Path) -> None:
         return [WakeRow(id="w1", to="ada", from_="ada", trigger="--at", **told_)]
 
     fine(CHECKS, "wakes", told(root, wakes=seen("")))
-    assert bad(CHECKS, "wakes", told(root, wakes=seen("x"))).fix == "homi wake rm w1"
-    mend = "gh auth, then homi wake run w1; or homi wake rm w1"
-    assert bad(CHECKS, "wakes", told(root, wakes=seen("x", "gh auth"))).fix == mend
+    row = bad(CHECKS, "wakes", told(root, wakes=seen("x")))
+    assert (row.fix, "homi wake rm w1" in row.hand) == ("homi wake run w1", True)
+    mended = bad(CHECKS, "wakes", told(root, wakes=seen("x", "gh auth login")))
+    assert (mended.fix, mended.hand) == ("homi wake run w1", "gh auth login")

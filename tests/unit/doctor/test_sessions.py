@@ -13,6 +13,7 @@ from homi.doctor.check import Grade
 from homi.doctor.sessions import CHECKS
 from homi.peers import process, registry
 from homi.reports import NameRow, SessionRow
+from tests.unit.doctor.breaks import shown
 from tests.unit.doctor.kit import bad, facts, fine, look, told
 
 
@@ -33,7 +34,7 @@ def test_a_session_that_does_not_answer_is_told_with_its_pid(
     os.unlink(listening)
     found = bad(CHECKS, "answers", told(root, sessions=[ada]))
     assert "ada (pid 77)" in found.text
-    assert found.fix.startswith("kill 77")
+    assert found.fix == "kill 77"
 
 
 def test_a_socket_of_homis_own_that_does_not_answer_fails(
@@ -47,7 +48,7 @@ def test_a_socket_of_homis_own_that_does_not_answer_fails(
 
 def test_a_session_without_a_socket_is_told(root: Path) -> None:
     bare = SessionRow(pid=77, name="ada", reachable=False)
-    assert "no socket" in bad(CHECKS, "answers", told(root, sessions=[bare])).text
+    shown("answers: none", bad(CHECKS, "answers", told(root, sessions=[bare])))
 
 
 def test_a_client_that_homi_does_not_know_is_told(root: Path) -> None:
@@ -55,10 +56,10 @@ def test_a_client_that_homi_does_not_know_is_told(root: Path) -> None:
         return [SessionRow(pid=77, version=version, client=client)]
 
     fine(CHECKS, "clients", told(root, sessions=seen(registry.VERSION)))
-    newer = bad(CHECKS, "clients", told(root, sessions=seen("3.0.1")))
-    assert "homi-postmaster" in newer.fix
-    older = bad(CHECKS, "clients", told(root, sessions=seen("1.9.1")))
-    assert older.fix.startswith("claude update")
+    newer = told(root, sessions=seen("3.0.1"))
+    shown("clients: newer", bad(CHECKS, "clients", newer))
+    older = told(root, sessions=seen("1.9.1"))
+    shown("clients: older", bad(CHECKS, "clients", older))
     fine(CHECKS, "clients", told(root, sessions=seen("codex/0.171.9 (x)", "codex")))
     old = told(root, sessions=seen("codex/0.90.0 (x)", "codex"))
     assert "Codex 0.90.0" in bad(CHECKS, "clients", old).text
@@ -81,7 +82,9 @@ def test_a_setting_that_keeps_letters_back_is_told_with_its_file(
         path.write_text(json.dumps({"crossSessionInbound": word}))
         found = bad(CHECKS, "inbound", told(root, sessions=seen))
         assert word in found.text
-        assert str(path) in found.fix
+        assert str(path) in found.hand
+        if word == "hold":
+            shown("inbound", found)
         path.write_text(json.dumps({"crossSessionInbound": "accept"}))
         fine(CHECKS, "inbound", told(root, sessions=seen))
 
@@ -89,9 +92,9 @@ def test_a_setting_that_keeps_letters_back_is_told_with_its_file(
 def test_a_fight_over_a_name_is_told(root: Path) -> None:
     fine(CHECKS, "names", told(root, names=[NameRow(name="ada", state="held")]))
     noted = NameRow(name="ada", state="held", note="another program lists it")
-    assert "another program" in bad(CHECKS, "names", told(root, names=[noted])).text
+    shown("names: note", bad(CHECKS, "names", told(root, names=[noted])))
     twice = NameRow(name="ada", state="live", others=[78])
-    assert "kill 78" in bad(CHECKS, "names", told(root, names=[twice])).fix
+    assert bad(CHECKS, "names", told(root, names=[twice])).fix == "kill 78"
 
 
 def test_where_no_client_has_run_the_records_are_said_not_to_be_there(

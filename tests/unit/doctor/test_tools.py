@@ -11,6 +11,7 @@ from homi.doctor.machine import numbers
 from homi.doctor.tools import CHECKS
 from homi.pairing import program
 from homi.setup import unit
+from tests.unit.doctor.breaks import shown
 from tests.unit.doctor.kit import Given, bad, facts, fine, look
 
 
@@ -37,9 +38,9 @@ def test_another_program_of_that_name_in_path_is_told_until_path_is_mended(
     script(tmp_path / "other", "echo homi the smart home")
     rest = os.environ["PATH"]
     monkeypatch.setenv("PATH", f"{tmp_path}/other:{rest}")
-    found = bad(CHECKS, "program", facts(root))
+    found = shown("program", bad(CHECKS, "program", facts(root)))
     assert "smart home" in found.text
-    assert found.fix == f"export PATH={own.parent}:$PATH"
+    assert found.hand.endswith(f"export PATH={own.parent}:$PATH")
     monkeypatch.setenv("PATH", f"{own.parent}:{tmp_path}/other:{rest}")
     fine(CHECKS, "program", facts(root))
     monkeypatch.setenv("PATH", str(root))
@@ -50,10 +51,11 @@ def test_an_old_python_or_library_fails_with_what_installs_it(root: Path) -> Non
     fine(CHECKS, "python", facts(root, Given(requirements=["click>=8.1"])))
     old = look(CHECKS, "python", facts(root, Given(python=(3, 9, 1))))
     assert [row.grade for row in old] == [Grade.FAIL, Grade.OK]
+    shown("python: old", old[0])
     needs = ["click>=99.2", "nowhere-to-be>=1,<4", 'x>=9; extra == "dev"']
     rows = look(CHECKS, "python", facts(root, Given(requirements=needs)))
     assert [row.grade for row in rows] == [Grade.FAIL, Grade.FAIL, Grade.OK]
-    assert rows[0].fix.endswith("-m pip install 'click>=99.2'")
+    shown("python: library", rows[0])
     assert "nowhere-to-be is not installed" in rows[1].text
 
 
@@ -64,7 +66,7 @@ def test_seats_need_a_tmux_that_is_new_enough(root: Path) -> None:
     try:
         assert "no tmux" in bad(CHECKS, "tmux", facts(root, Given(tmux=""))).text
         old = facts(root, Given(tmux="/x/tmux", run="tmux 3.1c"))
-        assert "tmux 3.1c" in bad(CHECKS, "tmux", old).text
+        shown("tmux", bad(CHECKS, "tmux", old))
         new = facts(root, Given(tmux="/x/tmux", run="tmux next-3.6"))
         fine(CHECKS, "tmux", new)
     finally:
@@ -76,8 +78,8 @@ def test_a_service_that_ends_with_the_login_is_told(root: Path) -> None:
     folder = Path(os.environ["XDG_CONFIG_HOME"]) / "systemd" / "user"
     folder.mkdir(parents=True)
     (folder / unit.NAME).write_text("")
-    found = bad(CHECKS, "lingering", facts(root, Given(run="no")))
-    assert found.fix == "loginctl enable-linger"
+    no = facts(root, Given(run="no"))
+    shown("lingering", bad(CHECKS, "lingering", no))
     fine(CHECKS, "lingering", facts(root, Given(run="yes\n")))
 
 

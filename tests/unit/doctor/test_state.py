@@ -1,0 +1,50 @@
+"""Checks of the state files, and of what stands in the place of files and folders."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from homi.doctor.state import CHECKS
+from tests.unit.doctor.breaks import shown
+from tests.unit.doctor.kit import bad, facts, fine, told
+
+
+def test_a_damaged_file_of_the_state_fails_with_its_name(root: Path) -> None:
+    (root / "names.json").write_text('{"v":1}')
+    fine(CHECKS, "state", facts(root))
+    (root / "links.json").write_text('{"v":1,"dev')
+    assert "links.json" in bad(CHECKS, "state", facts(root)).text
+    shown("state: damaged beside a daemon", bad(CHECKS, "state", told(root)))
+
+
+def test_a_file_of_a_newer_homi_fails_with_both_versions(root: Path) -> None:
+    """Nothing on this machine reads it: it is not set aside either."""
+    (root / "names.json").write_text('{"v":9,"claims":{}}')
+    shown("state: newer", bad(CHECKS, "state", facts(root)))
+    fine(CHECKS, "layout", facts(root))
+
+
+def test_what_is_no_folder_is_told_until_it_is_moved(root: Path) -> None:
+    """As the fix has it; what a daemon moves itself is its own to move."""
+    fine(CHECKS, "layout", facts(root))
+    (root / "mail").write_text("")
+    row = shown("layout: folder", bad(CHECKS, "layout", facts(root)))
+    subprocess.run(["sh", "-c", row.fix], check=True)
+    fine(CHECKS, "layout", facts(root))
+
+
+@pytest.mark.parametrize("name", ["homi.lock", "homi.sock", "mail/ada/inbox.jsonl"])
+def test_a_pipe_in_the_place_of_a_file_is_told_and_not_waited_for(
+    root: Path, name: str
+) -> None:
+    (root / name).parent.mkdir(parents=True, exist_ok=True)
+    os.mkfifo(root / name)
+    row = bad(CHECKS, "layout", facts(root))
+    assert "is a pipe" in row.text
+    subprocess.run(["sh", "-c", row.fix], check=True)
+    fine(CHECKS, "layout", facts(root))
+    (root / "names.json").symlink_to("nowhere")
+    fine(CHECKS, "state", facts(root))
+    assert "a link to nothing" in bad(CHECKS, "layout", facts(root)).text
