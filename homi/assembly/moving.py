@@ -7,6 +7,7 @@ homi-move(1).
 import asyncio
 import os
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -15,6 +16,7 @@ from homi.address import Device, Name, parse_address, parse_claimable, parse_nam
 from homi.assembly.history import Bringing, History
 from homi.assembly.parley import Parley
 from homi.assembly.starting import Starting
+from homi.assembly.staying import staying
 from homi.clock import Clock
 from homi.doors.answers import Answer
 from homi.doors.office import Office, Shown
@@ -316,6 +318,7 @@ class Moving:
                 clock=clock,
                 aside=aside,
                 at=at,
+                stays=partial(staying, office),
             )
         )
 

@@ -48,6 +48,7 @@ class Parts(NamedTuple):
     clock: Clock
     aside: Aside
     at: Callable[[str], None]
+    stays: Callable[[Name], list[str]] = lambda _name: []  # what does, in words
 
 
 class Planning:
@@ -100,6 +101,7 @@ class Planning:
         said = await parts.far.ask(order.device, asked)
         box = parts.forwarding.pending(claim.name)
         space = got.workspace
+        stays = [] if order.fork else parts.stays(claim.name)
         plan = MovePlan(
             name=claim.name,
             here=parts.here,
@@ -114,7 +116,7 @@ class Planning:
             conversation="" if got.found is None else got.found.id,
             branch="" if space is None else space.branch,
             commit="" if space is None else space.commit,
-            notes=[*got.notes, *said.notes],
+            notes=[*got.notes, *said.notes, *stays],
         )
         return plan, said
 

@@ -321,8 +321,9 @@ class Keeper:
             self._called()
 
     def _claimed(self, name: Name, claim: Claim | None) -> None:
-        """A name that was released is started no more."""
-        if claim is None and self.spawns.get(name) is not None:
+        """A name that was released is started no more; one that moved may come back."""
+        gone = claim is None and self._names.departures.moved(name) is None
+        if gone and self.spawns.get(name) is not None:
             with tolerant():
                 self.forget(name, end=False)
 

@@ -145,6 +145,50 @@ def test_a_move_that_is_ended_by_force_leaves_one_owner_once_they_meet(
     until(lambda: ids(laptop, "eve") == sent, "with what came to it")
 
 
+def test_what_names_it_where_it_was_goes_on_from_there(pair: Pair) -> None:
+    """A wake, a room, an alias and a session's mail follow it; how it is started stays,
+    and begins nothing there.  The plan says each of it."""
+    laptop, mini = pair.laptop, pair.mini
+    claude.install(laptop.bin)
+    laptop.ok("claim", "hal")
+    laptop.ok("alias", "add", "al", "hal")
+    laptop.ok("room", "create", "crew", "hal", "bob")
+    wake = json.loads(
+        laptop.ok(
+            "wake",
+            "add",
+            "--from",
+            "bob",
+            "hal",
+            "wake up",
+            "--cron",
+            "0 0 1 1 *",
+            "--json",
+        )
+    )
+    laptop.ok("spawn", "hal", "--on-mail")
+    plan = json.loads(laptop.ok("move", "hal", "mini", "--dry-run", "--json"))["plan"]
+    told = "\n".join(plan["notes"])
+    for words in (
+        "al here: an alias",
+        "crew here",
+        "stays here",
+        "started here by its",
+    ):
+        assert words in told
+    laptop.ok("move", "hal", "mini")
+    laptop.send("al", "by the alias", sender="bob")
+    laptop.ok("send", "--from", "bob", "crew", "to all")
+    laptop.ok("wake", "run", wake["wake"]["id"])
+
+    def texts() -> set[str]:
+        return {line["msg"]["text"].split("\n")[0] for line in mini.lines("hal")}
+
+    until(lambda: texts() == {"by the alias", "to all", "wake up"}, "all follow it")
+    row = json.loads(laptop.ok("spawn", "ls", "--json"))
+    assert (row["name"], row["state"], row.get("starts", 0)) == ("hal", "waiting", 0)
+
+
 def test_a_copy_leaves_the_name_where_it_is(pair: Pair) -> None:
     """With the conversation, under another name, and without the mail."""
     laptop, mini = pair.laptop, pair.mini
