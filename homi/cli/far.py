@@ -12,7 +12,7 @@ from homi.address import Address, Device, nearest, parse_name
 from homi.cli import output
 from homi.cli.mail import Mail
 from homi.connection import Connection
-from homi.dial import Absent
+from homi.dial import Absent, Lost
 from homi.envelope import MessageId
 from homi.errors import NoSuchDevice, not_linked
 from homi.far import FarName, FarRow, FarRows, Steps
@@ -154,7 +154,7 @@ def trace(root: Path, sent: list[tuple[Device, MessageId]]) -> list[Steps]:
     try:
         with Connection(root) as client:
             return [_steps(client, device, message) for device, message in sent]
-    except Absent:
+    except (Absent, Lost):
         return [Steps(device, why="no daemon runs") for device, _ in sent]
 
 

@@ -108,6 +108,7 @@ class Story:
         self._mail = mail
         self._message = message
         self._seen: set[tuple[str, str]] = set()  # told already
+        self._silent: dict[str, str] = {}  # by device: why it told nothing, last time
         found = list(mail.find(message))
         if not found:
             raise NoInput(
@@ -126,6 +127,7 @@ class Story:
             if device is not None and entry.rung is not Rung.MOVED:
                 sent[device, entry.id] = None
         for steps in far.trace(self._mail.root, list(sent)):
+            self._hear(steps.device, "" if steps.asked else steps.why)
             for step in steps.steps:
                 why = f" ({step.reason})" if step.reason else ""
                 text = f"{self.ids[0]} to={step.name} status={step.rung}{why}"
@@ -133,6 +135,13 @@ class Story:
         fresh = [line for line in found if (line.at, line.text) not in self._seen]
         self._seen |= {(line.at, line.text) for line in fresh}
         return fresh
+
+    def _hear(self, device: str, why: str) -> None:
+        """Say once that a device tells nothing, and why; and that it does again."""
+        if why != self._silent.get(device, ""):
+            known = f"tells nothing of it ({why})" if why else "tells of it again"
+            output.note(f"{device} {known}")
+        self._silent[device] = why
 
 
 class Tail:
