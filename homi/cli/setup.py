@@ -90,6 +90,8 @@ def _serve(
     if row.state in (State.LEFT, State.KEPT):
         return _left([row])
     if remove and not dry:
+        if row.state is State.ABSENT and _runs(root):
+            output.note("no service started the daemon that runs: homi stop ends it")
         output.note(f"the mail stays in {root}; rm -r takes it away for good")
     elif not dry:
         if running:

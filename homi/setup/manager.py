@@ -63,7 +63,9 @@ class Systemd:
 
     def text(self, command: Sequence[str], log: Path) -> str:
         """The unit; its log goes to journald."""
-        return unit.unit(command, os.environ.get("PATH", os.defpath))
+        path = os.environ.get("PATH", os.defpath)
+        unit.check([*command, path], command[0])
+        return unit.unit(command, path)
 
     def need(self) -> None:
         """Unavailable (69) without systemd, or where it does not answer this user."""
@@ -115,6 +117,7 @@ class Launchd:
     def text(self, command: Sequence[str], log: Path) -> str:
         """The property list."""
         path = os.environ.get("PATH", os.defpath)
+        unit.check([*command, path, os.fspath(log)])
         return unit.agent(command, path, os.fspath(log))
 
     def need(self) -> None:
@@ -173,6 +176,7 @@ def _run(argv: Sequence[str]) -> "subprocess.CompletedProcess[str]":
 
 
 def _said(done: "subprocess.CompletedProcess[str]") -> str:
-    """The first line of what it said, else its status."""
+    """The first line of what it complained of, else its status."""
     said = (done.stderr + done.stdout).strip().splitlines()
-    return said[0] if said else f"status {done.returncode}"
+    found = [line for line in said if not line.startswith("Created symlink ")]
+    return found[0] if found else f"status {done.returncode}"

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from homi import foreign, logfile
+from homi.errors import CannotCreate
 from homi.setup import place, unit
 from homi.setup.editor import State
 from homi.setup.installation import Row
@@ -25,13 +26,18 @@ class Service:
     def __init__(self, manager: Manager, command: Sequence[str], root: Path) -> None:
         """command: homi with its options; root: where the log is."""
         self._manager = manager
-        self._text = manager.text(command, logfile.place(root))
+        self._command = command
+        self._log = logfile.place(root)
+        self._text = ""  # of the file, once that is wanted
         self.path = manager.path
 
     def change(self, *, remove: bool, dry: bool, running: bool) -> Row:
         """Do it; dry: only show what would change in the file.  running: a daemon does
         that the service manager did not start, so that none is started."""
+        if not remove:
+            self._text = self._manager.text(self._command, self._log)
         with place.told(self.path):
+            self._unmasked()
             seen = place.seen(self.path, self.path.parent)
             state, note = self._judged(seen, remove=remove)
             new = None if remove else self._text
@@ -44,6 +50,14 @@ class Service:
             else:
                 self._put(seen, running=running)
         return self._row(state, note)
+
+    def _unmasked(self) -> None:
+        """73 where somebody said that nothing is ever started by that name."""
+        if self.path.is_symlink() and os.readlink(self.path) == os.devnull:
+            raise CannotCreate(
+                f"{self.path.name} is masked: it is never started",
+                hint=f"systemctl --user unmask {self.path.name}",
+            )
 
     def _put(self, seen: foreign.Seen, *, running: bool) -> None:
         """The file, then what it is for."""

@@ -10,9 +10,13 @@ import re
 from collections.abc import Sequence
 from xml.parsers.expat import ExpatError
 
+from homi.errors import CannotCreate
+from homi.visible import visible
+
 NAME = "homi.service"
 LABEL = "homi.daemon"
 WATCHDOG = 60  # s without a turn of the loop until systemd starts it anew
+OTHERWISE = "name another: --homi PATH, --home DIR, or PATH=... in front"
 MARK = "HomiDigest"  # the key of the property list that launchd passes over
 
 _MARK = re.compile(r"# homi setup service wrote this file: ([0-9a-f]{16})\n")
@@ -49,6 +53,29 @@ UMask=0077
 [Install]
 WantedBy=default.target
 """
+
+
+def check(words: Sequence[str], program: str = "") -> None:
+    """CannotCreate (73) for words that such a file cannot hold.  program: that systemd
+    is to start, of whose name it wants more."""
+    for word in words:
+        if any(0xD800 <= ord(char) < 0xE000 for char in word):
+            raise CannotCreate(
+                f"{visible(word)} is not UTF-8, as a service manager wants it",
+                hint=OTHERWISE,
+            )
+        if re.search(r"[\x00-\x1f\x7f]", word):
+            raise CannotCreate(
+                f"{visible(word)} has a control character, which no service"
+                " manager takes",
+                hint=OTHERWISE,
+            )
+    if re.search(r"[\"'\\]", program):
+        raise CannotCreate(
+            f"{visible(program)} has a quote or a backslash, and systemd starts no"
+            " such program",
+            hint=OTHERWISE,
+        )
 
 
 def unit(command: Sequence[str], path: str) -> str:
@@ -100,7 +127,9 @@ def ours(data: bytes) -> bool | None:
 
 def _line(command: Sequence[str]) -> str:
     """A command, in which no word is a variable."""
-    return " ".join(_word(word).replace("$", "$$") for word in command)
+    program, *words = command
+    # The first word is taken as it is; of the others each $ would begin a variable.
+    return " ".join([_word(program), *(_word(w).replace("$", "$$") for w in words)])
 
 
 def _word(text: str) -> str:

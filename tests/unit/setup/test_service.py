@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from homi.errors import Unavailable
+from homi.errors import CannotCreate, Unavailable
 from homi.setup import unit
 from homi.setup.editor import State
 from homi.setup.installation import Row
+from homi.setup.manager import Launchd, Systemd
 from homi.setup.service import Service
 
 ODD = ["/usr/bin/env", "--home", '/tmp/a b%i"$HOME\\']
@@ -115,6 +116,49 @@ def test_the_unit_is_one_that_systemd_understands(tmp_path: Path) -> None:
     assert good.count("\nExecStart=") == 1
     bad = good.replace("Type=notify", "Type=nonsense")
     assert "nonsense" in verified(tmp_path, bad)
+
+
+@pytest.mark.parametrize(
+    ("program", "more", "path"),
+    [
+        ("/bin/ho\nmi", "/root", "/bin"),
+        ("/bin/homi", "/ro\x1b[2Jot", "/bin"),
+        ("/bin/homi", "/ro\udce9ot", "/bin"),
+        ("/bin/homi", "/root", "/bin:/x\x07"),
+        ('/bin/"homi"', "/root", "/bin"),
+        ("/bin/ho\\mi", "/root", "/bin"),
+    ],
+)
+def test_words_that_no_service_manager_takes_are_refused(
+    monkeypatch: pytest.MonkeyPatch, program: str, more: str, path: str
+) -> None:
+    """In one line that can be printed; quotes are systemd's matter alone."""
+    command = [program, "--home", more]
+    for manager in (Systemd(), Launchd()):
+        monkeypatch.setenv("PATH", "/bin")
+        manager.text(["/bin/homi", "--home", '/a b%$"\\'], Path("/log"))
+        monkeypatch.setenv("PATH", path)
+        if isinstance(manager, Launchd) and set(program) & {'"', "\\"}:
+            continue
+        with pytest.raises(CannotCreate) as refused:
+            manager.text(command, Path("/log"))
+        assert refused.value.text.isprintable()
+
+
+def test_only_the_words_behind_the_program_are_kept_from_being_variables() -> None:
+    """systemd takes the program as it stands."""
+    text = unit.unit(["/a$b/homi", "--home", "/c$d"], "/bin")
+    assert '\nExecStart="/a$b/homi" --home "/c$$d" run\n' in text
+
+
+def test_a_masked_unit_is_left_masked(manager: Twin) -> None:
+    """A person said that it is never started."""
+    manager.path.parent.mkdir(parents=True)
+    manager.path.symlink_to("/dev/null")
+    with pytest.raises(CannotCreate, match="is masked"):
+        change(manager)
+    assert manager.path.is_symlink()
+    assert manager.done == []
 
 
 def verified(folder: Path, text: str) -> str:
