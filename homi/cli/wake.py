@@ -96,7 +96,7 @@ def add(
       $ homi wake add ada --on-pr cli/cli -f review.txt
       $ homi wake add ada --on-exit build 'the build ended'
     """
-    now, zone = time.time(), given["zone"] or local_zone(os.environ)
+    now, zone = time.time(), _zone(given)
     trigger = given_trigger(given, zone, now)
     until = given["until"] and moment(given["until"], zone, now)
     asked = WakeAdd(
@@ -230,6 +230,14 @@ def preview(
         return
     rows = [(fire.at, _left(fire.at), fire.here, fire.note) for fire in fires]
     output.table(FIRES, rows, empty="it never fires")
+
+
+def _zone(given: dict[str, Any]) -> str:
+    """The zone in which times are meant; none is looked for where there is no time."""
+    times = [given[key] or "+" for key in ("cron", "at", "until")]
+    if all(each.startswith("+") for each in times):
+        return given["zone"] or "UTC"
+    return given["zone"] or local_zone(os.environ)
 
 
 def _text(home: str, text: str | None, given: dict[str, Any]) -> str:

@@ -64,6 +64,7 @@ class End(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     stopped: bool = False  # somebody ended its supervisor
     failed: str = ""  # why it did not even begin
     cut: bool = False  # it said more on standard output than is kept
+    busy: bool = False  # busy_match is in what it wrote on standard error
 
 
 class Run:

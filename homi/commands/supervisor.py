@@ -9,6 +9,7 @@ import contextlib
 import errno
 import json
 import os
+import re
 import selectors
 import signal
 import sys
@@ -18,6 +19,7 @@ from typing import Any
 OUT_MAX, ERR_MAX = 16 << 20, 1 << 20  # bytes kept of each
 CHUNK = 1 << 16
 AGAIN, TRIES = 5.0, 17_280  # s between two tries to keep an end; a day of them
+SEARCHED, PATIENCE = 65_536, 1.0  # bytes of its last words that are searched, and s
 GRACE = 5.0  # s between asking a group to end and ending it
 LAST = 1.0  # s for what is still in the pipes of a command that is gone
 
@@ -207,10 +209,30 @@ class Supervisor:
             told["signal"] = os.WTERMSIG(status)
         else:
             told["status"] = os.WEXITSTATUS(status)
+            if status and self._busy():
+                told["busy"] = True
         for key in ("timed_out", "stopped", "cut"):
             if getattr(self, f"_{key}"):
                 told[key] = True
         return told
+
+    def _busy(self) -> bool:
+        """Whether it said that it did nothing.  Whoever wrote the pattern may have
+        written one that takes for ever: it has a second, and it is nobody else's."""
+        pattern = self._template.get("busy_match")
+        if not pattern:
+            return False
+        with open(self._path("err"), "rb") as file:
+            file.seek(-min(SEARCHED, os.fstat(file.fileno()).st_size), os.SEEK_END)
+            said = file.read().decode("utf-8", "replace")
+        signal.signal(signal.SIGALRM, _late)
+        signal.setitimer(signal.ITIMER_REAL, PATIENCE)
+        try:
+            return re.search(pattern, said) is not None
+        except TimeoutError:
+            return False
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
 
     def _close(self, end: dict[str, object]) -> None:
         """Write its end down, also where the disk takes nothing for a while."""
@@ -244,6 +266,11 @@ class Supervisor:
 
     def _path(self, name: str) -> str:
         return os.path.join(self._folder, name)
+
+
+def _late(*_: object) -> None:
+    """A signal of the timer, also amid a search."""
+    raise TimeoutError
 
 
 def start_time(pid: int) -> str:

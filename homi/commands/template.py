@@ -18,6 +18,7 @@ from homi.errors import BadConfig
 FIELDS = ("session", "cwd", "out", "id", "file", "name")
 TIMEOUT = 3600.0  # s: an agent may build and test for long
 BODY_MAX = 65_536  # UTF-16 units as JSON: what a model reads at once without harm
+MATCH_MAX = 512  # characters of a pattern
 LONGEST = 7 * 86_400.0  # s
 
 _FIELD = re.compile(r"\{\{([a-z_]+)\}\}|\{([a-z_]+)\}")  # doubled: as it stands
@@ -143,9 +144,11 @@ def _rest(template: Template) -> str:
     codes = [*template.ok_codes, *template.retry_codes]
     if not all(0 <= code <= 255 for code in codes) or len(set(codes)) < len(codes):
         return "ok_codes and retry_codes are statuses from 0 to 255, each once"
+    if len(template.busy_match) > MATCH_MAX:
+        return f"busy_match: over {MATCH_MAX} characters"
     try:
         re.compile(template.busy_match)
-    except re.error as error:
+    except (re.error, OverflowError, RecursionError) as error:
         return f"busy_match: {error}"
     if not 1 <= template.timeout_s <= LONGEST:
         return f"timeout_s: {template.timeout_s:g} is not from 1 to {LONGEST:g}"

@@ -125,7 +125,6 @@ def _exited(run: Run, end: End, template: Template) -> Verdict:
     errors = run.text(ERR)
     status = end.status if end.status is not None else -1
     why, last = f"exit {status}", _last(errors)
-    matched = template.busy_match and re.search(template.busy_match, errors)
     if status in template.ok_codes:
         session = said(run, template.session_from)
         if not is_session(session):
@@ -134,7 +133,7 @@ def _exited(run: Run, end: End, template: Template) -> Verdict:
         if template.answer is not None and template.answer.from_ == "stdout":
             return Done(_cut(answer, run, lost=end.cut), session)
         return Done(_cut(answer, run), session)
-    if status in template.retry_codes or matched:
+    if status in template.retry_codes or end.busy:
         return Busy(why, last)
     return Failed(why, last)
 

@@ -15,6 +15,10 @@ from homi.errors import Usage
 
 LOCALTIME = "/etc/localtime"
 TIMES = "+15m, 09:30, 2026-12-24T18:00, or an RFC 3339 time"
+# A zone of TZ that never changes, by whole hours: <+03>-3, UTC0.
+_FIXED = re.compile(
+    r"(?:<[A-Za-z0-9+-]{3,}>|[A-Za-z]{3,})([+-]?(?:0?[0-9]|1[0-2]))(?::00)*", re.ASCII
+)
 _CLOCK = re.compile(r"([01]\d|2[0-3]):([0-5]\d)", re.ASCII)
 
 
@@ -64,12 +68,29 @@ def zone_of(name: str) -> ZoneInfo:
 
 
 def local_zone(env: Mapping[str, str], link: str = LOCALTIME) -> str:
-    """The name of the zone in which times are written here; UTC where it has none."""
-    name = env.get("TZ", "").lstrip(":")
-    if not name:
-        name = os.path.realpath(link).partition("/zoneinfo/")[2]
+    """The name of the zone in which times are written here; UTC where it has none.
+    Usage (64) where TZ says one that has no name, as by rules of its own."""
+    given = env.get("TZ", "").lstrip(":")
+    if given:
+        if fixed := _FIXED.fullmatch(given):  # POSIX counts westward, and so do these
+            hours = int(fixed[1])
+            return f"Etc/GMT{hours:+d}" if hours else "UTC"
+        name = _named(given) if given.startswith("/") else given
+        try:
+            zone_of(name)
+        except Usage:
+            raise Usage(
+                f"TZ is {show(given)}, which is the name of no time zone here",
+                hint="--tz Europe/Berlin, or TZ=Europe/Berlin in front",
+            ) from None
+        return name
     try:
-        zone_of(name)
+        zone_of(name := _named(link))
     except Usage:
         return "UTC"
     return name
+
+
+def _named(path: str) -> str:
+    """The name of the zone whose file a path leads to; empty: it is none."""
+    return os.path.realpath(path).partition("/zoneinfo/")[2]

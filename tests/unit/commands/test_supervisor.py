@@ -55,6 +55,12 @@ def test_a_run_leads_a_group_and_is_written_down_before_it_begins(
         ("echo a >&2; exit 7", {}, Failed("exit 7", "a")),
         ("exit 75", {"retry_codes": (75,)}, Busy("exit 75")),
         ("echo locked >&2; exit 1", {"busy_match": "lock"}, Busy("exit 1", "locked")),
+        ("exit 1", {"busy_match": "lock"}, Failed("exit 1")),
+        (
+            f"echo {'a' * 40}b >&2; exit 1",
+            {"busy_match": "(a+)+$"},
+            Failed("exit 1", "a" * 40 + "b"),
+        ),
         ("kill -9 $$", {}, Broken("it was ended by SIGKILL")),
     ],
 )

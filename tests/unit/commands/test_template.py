@@ -55,6 +55,7 @@ def test_a_file_of_a_persons_own_is_read(tmp_path: Path) -> None:
         ('argv = ["a"]\nok_codes = [0, 300]', "from 0 to 255"),
         ('argv = ["a"]\nretry_codes = [0]', "each once"),
         ('argv = ["a"]\nbusy_match = "("', "busy_match"),
+        (f'argv = ["a"]\nbusy_match = "{"a" * 513}"', "over 512 characters"),
         ('argv = ["a"]\ntimeout_s = 0', "not from 1"),
         ('argv = ["a"]\nmax_body = 3', "less than 1024"),
         ('argv = ["a"]\nenv = ["A B"]', "no variable"),

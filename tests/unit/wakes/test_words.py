@@ -1,6 +1,10 @@
 """Times and zones as a person writes them."""
 
+import os
+import time
+from datetime import datetime
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -53,7 +57,36 @@ def test_the_zone_of_the_machine_is_known_by_its_name(tmp_path: Path) -> None:
     """From the variable, else from where its link leads; else it is UTC."""
     link = tmp_path / "localtime"
     assert local_zone({"TZ": BERLIN}, str(link)) == BERLIN
-    assert local_zone({"TZ": "EST5EDT,M3"}, str(link)) == "UTC"
+    assert local_zone({"TZ": f":/usr/share/zoneinfo/{BERLIN}"}, str(link)) == BERLIN
     assert local_zone({}, str(link)) == "UTC"
     link.symlink_to("/usr/share/zoneinfo/America/New_York")
     assert local_zone({}, str(link)) == "America/New_York"
+
+
+@pytest.mark.parametrize(
+    ("given", "zone"),
+    [("<+03>-3", "Etc/GMT-3"), ("EST5", "Etc/GMT+5"), ("UTC0", "UTC"), ("UTC", "UTC")],
+)
+def test_a_zone_that_is_an_offset_alone_is_that_zone(given: str, zone: str) -> None:
+    """Never taken for UTC in silence, nor with its sign turned round."""
+    assert local_zone({"TZ": given}) == zone
+    there = datetime.fromtimestamp(0, ZoneInfo(zone))
+    before = os.environ.get("TZ")
+    os.environ["TZ"] = given
+    time.tzset()
+    try:
+        assert time.localtime(0).tm_hour == there.hour
+    finally:
+        os.environ.pop("TZ")
+        os.environ.update({"TZ": before} if before else {})
+        time.tzset()
+
+
+@pytest.mark.parametrize(
+    "given", ["EST5EDT,M3.2.0,M11.1.0", "<+0530>-5:30", "Mars", "/etc/passwd"]
+)
+def test_a_zone_without_a_name_is_refused_with_what_helps(given: str) -> None:
+    """A wake at another hour than was meant is worse than none."""
+    with pytest.raises(Usage, match="name of no time zone") as refused:
+        local_zone({"TZ": given})
+    assert "--tz" in refused.value.hint
