@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Callable, Sequence
 
 from homi.address import OWNER, Name
+from homi.amount import amount
 from homi.clock import Clock
 from homi.envelope import Kind, Reason
 from homi.store.mailbox import Item
@@ -88,7 +89,7 @@ class Notifier:
             self._later()
             return
         count, self._unsaid = self._unsaid, 0
-        self._say(f"{count} more messages for you", "homi inbox")
+        self._say(amount(count, "more message") + " for you", "homi inbox")
 
     def _say(self, title: str, body: str) -> None:
         """Run the command, beside everything else."""

@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Self
 
 from homi import logfile
+from homi.amount import amount
 from homi.errors import HomiError
 from homi.paths import make_private
 
@@ -95,7 +96,8 @@ class _Queue(QueueHandler):
             return
         if self._lost:
             lost, self._lost = self._lost, 0
-            text = f"{lost} lines were not written: the disk was too slow for them"
+            lines = amount(lost, "line was", "lines were")
+            text = f"{lines} not written: the disk was too slow for them"
             told = logging.makeLogRecord({"name": log.name, "msg": text})
             told.levelno, told.levelname = logging.WARNING, "WARNING"
             self.queue.put(self.prepare(told))

@@ -6,6 +6,7 @@ Owns how they are told; homi pair runs them on both devices.
 import click
 
 from homi import paths
+from homi.amount import amount
 from homi.cli import options, output
 from homi.cli.fast import load
 from homi.pairing import admission
@@ -70,4 +71,5 @@ def expel(home: str, /, device: str, *, as_json: bool) -> None:
         return
     output.line(f"expelled {done.device}")
     if done.pending:
-        output.note(f"{done.pending} pending for it stay in the queue (homi queue)")
+        left = amount(done.pending, "message stays", "messages stay")
+        output.note(f"{left} in the queue (homi queue)")

@@ -18,6 +18,7 @@ import msgspec
 
 from homi import paths
 from homi.address import Device, nearest, parse_name
+from homi.amount import amount
 from homi.bounds import counted
 from homi.cli import file, options, output
 from homi.cli.caller import connect
@@ -195,16 +196,10 @@ def _tell_written(pack: Pack, device: str, path: Path | None) -> None:
     """What is in it, on stderr: stdout may be the bundle."""
     where = "" if path is None else f" in {path}"
     known = f", and that {pack.ids} of its own are here" if pack.ids else ""
-    output.note(f"{_messages(pack.mails)} for {device}{where}{known}")
+    output.note(f"{amount(pack.mails, 'message')} for {device}{where}{known}")
     if pack.kept:
-        output.note(
-            f"{_messages(pack.kept)} left out: a person holds them, or one before"
-        )
-
-
-def _messages(count: int) -> str:
-    """So many of them."""
-    return f"{count} message{'' if count == 1 else 's'}"
+        left = amount(pack.kept, "message")
+        output.note(f"{left} left out: a person holds them, or one before")
 
 
 # ---- reading ----
@@ -325,10 +320,10 @@ class _Reader:
 
 def _tell_read(came: Came) -> None:
     """What it came to, in one line."""
-    parts = [f"stored {_messages(came.stored)} from {came.device}"]
+    parts = [f"stored {amount(came.stored, 'message')} from {came.device}"]
     if came.known:
         parts.append(f"{came.known} were here already")
     parts += [f"{count} refused ({why})" for why, count in came.refused.items()]
     if came.relayed:
-        parts.append(f"{_messages(came.relayed)} of ours arrived there")
+        parts.append(f"{amount(came.relayed, 'message')} of ours arrived there")
     output.line(", ".join(parts))

@@ -6,6 +6,7 @@ import click
 
 from homi import paths
 from homi.address import show
+from homi.amount import amount
 from homi.cli import options, output
 from homi.connection import Connection
 from homi.errors import NoInput, Usage
@@ -91,7 +92,7 @@ def release(home: str, /, name: str, *, as_json: bool) -> None:
         return
     output.line(done.text)
     if done.pending:
-        what = "message stays" if done.pending == 1 else "messages stay"
-        output.note(f"{done.pending} pending {what} in its mailbox")
+        left = amount(done.pending, "pending message stays", "pending messages stay")
+        output.note(f"{left} in its mailbox")
     for one in done.remains:
         output.note(f"{one.text} ({one.undo})")

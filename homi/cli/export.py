@@ -10,6 +10,7 @@ import click
 
 from homi import paths
 from homi.address import Name
+from homi.amount import amount
 from homi.cli import file, options, output
 from homi.cli.mail import Mail
 from homi.cli.progress import Progress
@@ -54,7 +55,7 @@ def export(
         one = past.line if form == "jsonl" else mbox.entry
         file.write(path, map(one, found))
     if path is not None:
-        output.note(f"{found.count} messages in {path}")
+        output.note(f"{amount(found.count, 'message')} in {path}")
     return StorageFailed.exit_status if found.lost else 0
 
 

@@ -9,6 +9,7 @@ import click
 
 from homi import paths
 from homi.address import show
+from homi.amount import amount
 from homi.cli import admission, options, output, serve
 from homi.cli.meant import Family
 from homi.connection import Connection
@@ -228,8 +229,8 @@ def _done(done: Done, *, as_json: bool) -> None:
         return
     output.line(done.text)
     if done.pending:
-        what = "message stays" if done.pending == 1 else "messages stay"
-        output.note(f"{done.pending} {what} in the queue (homi queue reroute, bounce)")
+        left = amount(done.pending, "message stays", "messages stay")
+        output.note(f"{left} in the queue (homi queue reroute, bounce)")
 
 
 def _unknown(peering: Peering) -> LinkRow:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import click
 
 from homi import paths
+from homi.amount import amount
 from homi.cli import options, output
 from homi.cli.mail import Mail
 from homi.cli.meant import Family
@@ -133,12 +134,14 @@ def _change(home: str, asked: Room, *, as_json: bool) -> None:
         output.json_line(done)
         return
     if done.done == "create":
-        output.line(f"created {done.name}, {_members(done.total)}")
+        output.line(f"created {done.name}, {amount(done.total, 'member')}")
     if done.done == "rm":
-        output.line(f"removed {done.name}, it had {_members(len(done.members))}")
+        output.line(
+            f"removed {done.name}, it had {amount(len(done.members), 'member')}"
+        )
         if done.pending:
-            which = "message stays" if done.pending == 1 else "messages stay"
-            output.note(f"{done.pending} pending {which} in its mailbox")
+            stay = "pending message stays", "pending messages stay"
+            output.note(f"{amount(done.pending, *stay)} in its mailbox")
     verb = {"join": "joined", "leave": "left"}.get(done.done)
     for member in done.members if verb else ():
         output.line(f"{member} {verb} {done.name}")
@@ -150,11 +153,6 @@ def _change(home: str, asked: Room, *, as_json: bool) -> None:
 def _gets(*, notify: bool) -> str:
     """What comes to a member."""
     return "notices" if notify else "copies"
-
-
-def _members(count: int) -> str:
-    """So many of them."""
-    return f"{count} member" if count == 1 else f"{count} members"
 
 
 def _cells(row: RoomRow) -> Iterator[tuple[Cell, ...]]:

@@ -10,6 +10,7 @@ from itertools import islice
 from msgspec.structs import replace
 
 from homi.address import Name
+from homi.amount import amount
 from homi.cli import output
 from homi.cli.mail import Mail
 from homi.connection import Connection
@@ -83,8 +84,8 @@ def leaving(mail: Mail, places: Iterable[Name]) -> Iterator[Message]:
                 yield listed(entry)
         if total > SHOWN:
             _, total = mail.index([place]).counts()[place]
-            more = f"{total - SHOWN} more wait for {device_of(place)}"
-            output.note(f"{more} (homi queue {place} lists all)")
+            more = amount(total - SHOWN, "more waits", "more wait")
+            output.note(f"{more} for {device_of(place)} (homi queue {place} lists all)")
 
 
 def show_rows(

@@ -12,6 +12,7 @@ import click
 import msgspec
 
 from homi import paths
+from homi.amount import amount
 from homi.cli import options, output
 from homi.cli.mail import Mail
 from homi.cli.measure import Measured, measure
@@ -121,7 +122,11 @@ def _sections(report: StatusReport, seen: Seen) -> Iterator[Section]:
     yield "links", _links(seen)
     yield "names", f"{report.names - 2} claimed: {report.owned} live, {held} held"
     yield "sessions", _listed(report.sessions, report.statuses)
-    asked = f"none of {seen.probed} sockets" if seen.probed else "no socket was asked"
+    asked = (
+        f"none of {amount(seen.probed, 'socket')}"
+        if seen.probed
+        else "no socket was asked"
+    )
     yield from _more("silent", seen.silent, asked)
     yield (
         "disk",

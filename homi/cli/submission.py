@@ -10,6 +10,7 @@ import sys
 import time
 from _json import encode_basestring as quote
 
+from homi.amount import amount
 from homi.dial import SUN_PATH_MAX, Absent, Dial, Json, Late, Lost
 from homi.errors import BadMessage, HomiError, NoInput, NotReached, StorageFailed, Usage
 from homi.root import state_root
@@ -135,8 +136,8 @@ def shown(plan: Plan, report: Json) -> str:
     already = " (already)" if report["duplicate"] else ""
     why = f" ({report['reason']})" if report.get("reason") else ""
     to = f"{report['to']}{already}"
-    if (members := report.get("members")) is not None:
-        to += f", {members} member{'' if members == 1 else 's'}"
+    if isinstance(members := report.get("members"), int):
+        to += f", {amount(members, 'member')}"
     return f"{report['rung']}{why} {name} to {to}"
 
 

@@ -9,6 +9,7 @@ from collections import Counter
 
 from homi import __version__
 from homi.address import BUILT_IN, Name, parse_address
+from homi.amount import amount
 from homi.claims import Alias, Claim, Mirror
 from homi.clock import rfc3339, stamp_of
 from homi.config import QUOTA_BYTES, QUOTA_PENDING
@@ -125,7 +126,7 @@ class Views:
         state = "live" if owner else "room" if claim.room else "held"
         note = notes.get(claim.name, "") or _body(claim, office.absent(claim.name))
         if (members := office.members(claim.name)) is not None:
-            note = note or f"{members} member{'' if members == 1 else 's'}"
+            note = note or amount(members, "member")
         return NameRow(
             name=claim.name,
             state="built-in" if claim.name in BUILT_IN else state,

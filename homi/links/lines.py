@@ -6,6 +6,7 @@ rc file or a login shell prints.  homi-protocol(7) is the format.
 
 from collections.abc import Callable
 
+from homi.amount import amount
 from homi.config import LINE_MAX_ALONE
 from homi.links import frames
 
@@ -37,7 +38,7 @@ class Frames:
         text = self._noise.decode("utf-8", "replace").strip()
         if not text:
             return ""
-        lines = "1 line" if self._passed == 1 else f"{self._passed} lines"
+        lines = amount(self._passed, "line")
         return f"{lines} before the first frame: {text}"
 
     @property

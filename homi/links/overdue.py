@@ -192,7 +192,8 @@ class Overdue:
     def bounce(self, box: Mailbox, item: Item, way: Way) -> None:
         """It waited long enough."""
         if self._begun(box, item):
-            waited = f"{self._patience.bounce / DAY:.3g} days"
+            days = self._patience.bounce / DAY
+            waited = "1 day" if days == 1 else f"{days:.3g} days"
             text = f"it waited {waited} for {box.device}: {way.text}"
             reason = way.reason or item.reason or Reason.UNREACHABLE
             done = partial(self._done, box, item)

@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from homi.address import Device, Name, parse_claimable
+from homi.amount import amount
 from homi.claims import Came, Claim, real_folder
 from homi.clock import Clock
 from homi.errors import (
@@ -292,7 +293,9 @@ class Target:
             lines = here.parcels.lines(manifest.history)
             stored, bad = await here.bring(name, lines)
             if bad:
-                notes.append(f"{bad} messages of its history cannot be stored")
+                notes.append(
+                    f"{amount(bad, 'message')} of its history cannot be stored"
+                )
         here.at("move-history")
         if manifest.conversation is not None:
             await here.aside(self._transcript, manifest)

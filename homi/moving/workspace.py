@@ -6,6 +6,7 @@ Owns the asking of git.  Copies no file.  homi-move(1) has the rules.
 import os
 import subprocess
 
+from homi.amount import amount
 from homi.errors import NotReached
 from homi.moving.said import Workspace
 
@@ -38,7 +39,7 @@ def check(cwd: str, dirty: int) -> None:
         )
     if dirty:
         raise NotReached(
-            f"{cwd} has {dirty} uncommitted file{'s' * (dirty != 1)}, which a move does"
+            f"{cwd} has {amount(dirty, 'uncommitted file')}, which a move does"
             " not copy",
             hint="commit and push them, or leave them behind: --dirty",
             reason="moving",

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from homi.address import Device, parse_name
+from homi.amount import amount
 from homi.connection import Connection
 from homi.errors import (
     HomiError,
@@ -97,7 +98,8 @@ def unpair(root: Path, given: str) -> Iterator[Step]:
     line = f", and its line in {done.file}" if done.line else ""
     note = ""
     if done.pending:
-        note = f"{done.pending} pending for it stay in the queue (homi queue)"
+        left = amount(done.pending, "message stays", "messages stay")
+        note = f"{left} in the queue (homi queue)"
     yield Step("here", f"the link to {device} is removed{line}", True, note=note)
 
 

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from homi import ids
 from homi.address import Address, Name
+from homi.amount import amount
 from homi.envelope import Envelope, Kind, MessageId, Msg, Reason, Via
 from homi.gate import ROOM
 from homi.postmaster import Stamp
@@ -75,5 +76,5 @@ def _count(missed: Counter[str], more: bool) -> str:
         return "There are new messages"
     names = [visible(name) for name, _ in missed.most_common(NAMED)]
     others = ", and others" if more or len(missed) > NAMED else ""
-    count = f"{total} new message{'' if total == 1 else 's'}"
+    count = amount(total, "new message")
     return f"{'At least ' if more else ''}{count} of {', '.join(names)}{others}"
