@@ -20,6 +20,7 @@ from homi.peers import process
 from homi.reports import Done, Welcome
 from homi.requests import Restart, Stop
 from homi.store.lock import LOCK
+from homi.store.whole import read_plain
 
 START_LIMIT = 10.0  # s: even a full ring and many mailboxes are read by then
 CHECK_LIMIT = 30.0  # s: the daemon gives the new homi twenty to say it could start
@@ -225,7 +226,7 @@ def _held(root: Path) -> bool:
 def _holder(root: Path) -> int | None:
     """The process that took the lock of the root; None where there is none."""
     try:
-        pid = int((root / LOCK).read_bytes())
+        pid = int(read_plain(root / LOCK))
     except (OSError, ValueError):
         return None
     return pid if process.start_time(pid) is not None else None

@@ -28,6 +28,7 @@ from homi.spawn.clients import CLAUDE, CLIENTS
 from homi.spawn.rows import row
 from homi.spawn.state import State
 from homi.spawned import SpawnRow, Unspawned
+from homi.store.whole import read_plain
 from homi.visible import visible
 
 COLUMNS = ("NAME", "STATE", "CLIENT", "PID", "STARTS", "BY", "STARTED", "CWD", "SAID")
@@ -288,7 +289,7 @@ def _state(root: Path) -> State:
     """The whole of the file; noted where it is damaged."""
     path = root / "spawns.json"
     try:
-        raw = msgspec.json.decode(path.read_bytes(), type=dict[str, object])
+        raw = msgspec.json.decode(read_plain(path), type=dict[str, object])
         return msgspec.convert(raw, State)
     except FileNotFoundError:
         pass

@@ -15,7 +15,7 @@ from homi.cli.triggers import given_trigger, triggers
 from homi.clock import age, parse_rfc3339
 from homi.connection import Connection
 from homi.dial import Absent
-from homi.errors import Usage
+from homi.errors import NotReached, Usage
 from homi.ids import last_part
 from homi.orders.wakes import WakeAdd, WakeOrder, Wakes
 from homi.render import Cell, short_ids
@@ -134,7 +134,10 @@ def _order(verb: str, help_: str) -> Callable[..., Any]:
         key = ids.new() if verb == "run" else ""
         asked = WakeOrder(i=1, do=verb, wake=which, key=key)  # type: ignore[arg-type]
         with Connection(paths.state_root(home)) as client:
-            done = client.call(asked, WakeDone)
+            done = client.wait(asked, WakeDone, PATIENCE)
+        if verb == "run" and done.wake.failure:
+            text = f"wake {last_part(done.wake.id)} was not fired: {done.wake.failure}"
+            raise NotReached(text, hint=done.wake.fix)
         if as_json:
             output.json_line(done)
             return

@@ -20,7 +20,7 @@ from homi.spawn.rows import row
 from homi.spawn.state import State
 from homi.store.disk import RealDisk
 from homi.store.lock import LOCK
-from homi.store.whole import read_whole
+from homi.store.whole import read_plain, read_whole
 from homi.visible import visible
 
 OPENED = 0.8  # of the descriptors it may have
@@ -51,7 +51,7 @@ def _daemon(facts: Facts) -> Iterator[Verdict]:
 def _holder(facts: Facts) -> int:
     """The process that has the lock of the root; 0 for none."""
     try:
-        pid = int((facts.root / LOCK).read_bytes())
+        pid = int(read_plain(facts.root / LOCK))
     except (OSError, ValueError):
         return 0
     return pid if process.start_time(pid) is not None else 0

@@ -185,7 +185,7 @@ class Waking:
     # ---- what is changed ----
 
     def _order(self, request: WakeOrder, reply: Reply) -> None:
-        """Answered when it is on disk; a run when it is about to be sent."""
+        """Answered when it is on disk; a run when it is sent, or failed."""
         keeper = self._keeper
         wake = self._changeable(request.wake)
         shown = self._row(wake)
@@ -199,7 +199,9 @@ class Waking:
             case "resume":
                 self._resume(wake)
             case "run":
-                keeper.run(wake, request.key or ids.new())
+                told = partial(self._done, "run", wake, request.i, reply)
+                keeper.run(wake, request.key or ids.new(), told)
+                return
         self._done(request.do, keeper.book.get(wake.id) or wake, request.i, reply)
 
     def _resume(self, wake: Wake) -> None:

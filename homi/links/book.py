@@ -16,6 +16,7 @@ from homi.errors import Usage, not_linked
 from homi.links import keys
 from homi.store.lines import Finding
 from homi.store.state import StateFile
+from homi.store.whole import read_plain
 
 FILE = "links.json"
 # What ssh would read as an option, or split in two, is no host.
@@ -82,7 +83,7 @@ class Book:
     def read(root: Path) -> list[Peering]:
         """The linked devices of a root without a daemon, by name; changes nothing."""
         try:
-            data = (root / FILE).read_bytes()
+            data = read_plain(root / FILE)
             found = msgspec.json.decode(data, type=Peerings)
         except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return []

@@ -13,6 +13,7 @@ import msgspec
 from homi.address import is_name
 from homi.far import FarName, FarRow
 from homi.links.known import Told
+from homi.store.whole import read_plain
 
 
 def devices(root: Path) -> list[str]:
@@ -52,7 +53,7 @@ def _row(device: str, raw: object) -> FarRow:
 def _read(path: Path) -> dict[str, Any]:
     """The object in a file; an empty one where there is none."""
     try:
-        found = msgspec.json.decode(path.read_bytes())
+        found = msgspec.json.decode(read_plain(path))
     except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

@@ -4,6 +4,7 @@ Owns the reading of names.json beside the daemon, and what waits in pickup/.  Re
 only, with or without a daemon.  homi-address(7) has the rules.
 """
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,6 +34,7 @@ from homi.store import pickup
 from homi.store.disk import RealDisk
 from homi.store.lines import Unreadable
 from homi.store.places import device_of, is_queue, places, queue_of
+from homi.store.whole import read_plain, remedy
 
 
 class Book(NamedTuple):
@@ -98,11 +100,14 @@ class Places:
         """What names.json holds; StorageFailed (74) where it is damaged."""
         path = self.root / "names.json"
         try:
-            raw = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+            raw = msgspec.json.decode(read_plain(path), type=dict[str, Any])
         except FileNotFoundError:
             raw = {}
         except OSError as error:
-            raise StorageFailed(f"cannot read {path}: {error.strerror}") from error
+            raise StorageFailed(
+                f"cannot read {path}: {error.strerror}",
+                hint=remedy(os.fspath(path), error),
+            ) from error
         except (ValueError, RecursionError) as error:
             raise StorageFailed(
                 f"cannot read {path}: it is damaged",
@@ -138,7 +143,7 @@ class Places:
         """The linked devices; none where links.json cannot be read, which is noted."""
         path = self.root / "links.json"
         try:
-            raw = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+            raw = msgspec.json.decode(read_plain(path), type=dict[str, Any])
         except FileNotFoundError:
             return []
         except (OSError, ValueError, RecursionError):

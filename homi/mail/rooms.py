@@ -10,6 +10,7 @@ import msgspec
 from homi.address import Name
 from homi.mail.places import Places
 from homi.rooms.state import Member, State
+from homi.store.whole import read_plain
 
 
 def rooms(places: Places) -> dict[Name, list[Member]]:
@@ -17,7 +18,7 @@ def rooms(places: Places) -> dict[Name, list[Member]]:
     book, found = places.shown(), State()
     path = places.root / "rooms.json"
     try:
-        raw = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+        raw = msgspec.json.decode(read_plain(path), type=dict[str, Any])
         found = msgspec.convert(raw, State)
     except FileNotFoundError:
         pass

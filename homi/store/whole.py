@@ -12,7 +12,7 @@ import os
 import shlex
 import stat
 
-from homi.store.disk import READ, WRITE, Disk, read_all, write_all
+from homi.store.disk import READ, WRITE, Disk, RealDisk, read_all, write_all
 
 log = logging.getLogger("homi.store")
 
@@ -50,6 +50,15 @@ def read_whole(disk: Disk, path: str) -> bytes | None:
         return read_all(disk, fd, disk.size(fd), 0)
     finally:
         disk.close(fd)
+
+
+def read_plain(path: str | os.PathLike[str]) -> bytes:
+    """The bytes of path for who only reads; OSError where there is no such file, or
+    it is none: a pipe is not waited for."""
+    data = read_whole(RealDisk(), os.fspath(path))
+    if data is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+    return data
 
 
 def put_aside(disk: Disk, path: str) -> str:

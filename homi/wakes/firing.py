@@ -24,6 +24,7 @@ log = logging.getLogger("homi.wakes")
 RETRY_FIRST, RETRY_MAX = 5.0, 300.0  # s
 BUDGET = "budget"  # what only a person ends
 FAILING = "failing"
+Told = Callable[[], None]
 RUN = "run:"  # how the slot of one begins that somebody ordered
 
 
@@ -69,6 +70,7 @@ class Firer:
         self._done = done
         self._flying: set[str] = set()
         self._failures: dict[str, int] = {}
+        self._asked: dict[str, list[tuple[str, Told]]] = {}  # slots somebody waits for
         self.retry: Callable[[str, float], None] = lambda _wake, _at: None
 
     def busy(self, wake: Wake) -> bool:
@@ -86,6 +88,13 @@ class Firer:
         at.firing = [*at.firing, *firings]
         self._diary.keep(at, durable=durable)
         self.resume(wake)
+
+    def order(self, wake: Wake, firing: Firing, told: Told) -> None:
+        """Send this one; told once it is stored, or the wake fails or rests."""
+        self._asked.setdefault(wake.id, []).append((firing.slot, told))
+        self.fire(wake, [firing], durable=True)
+        if wake.id not in self._flying:
+            self._answer(wake.id)
 
     def resume(self, wake: Wake) -> None:
         """Go on with what stands there, where nothing is under way."""
@@ -109,6 +118,16 @@ class Firer:
         """It is removed: an outcome still to come is nobody's."""
         self._flying.discard(wake)
         self._failures.pop(wake, None)
+        self._answer(wake)
+
+    def _answer(self, wake: str, slot: str = "") -> None:
+        """Tell who waits for that slot; empty: for any of the wake."""
+        asked = self._asked.pop(wake, [])
+        if left := [one for one in asked if slot not in ("", one[0])]:
+            self._asked[wake] = left
+        for each, told in asked:
+            if slot in ("", each):
+                told()
 
     def _granted(self, wake: Wake, at: Progress) -> bool:
         """Whether what a session made may still fire; a person is told where not."""
@@ -165,6 +184,7 @@ class Firer:
         if wake.spawn:
             self.ways.spawn(wake.to)
         self._done(wake)
+        self._answer(wake.id, firing.slot)
         self.resume(wake)
 
     def _failed(self, wake: Wake, at: Progress, error: HomiError) -> None:
@@ -180,3 +200,4 @@ class Firer:
         times = self._failures[wake.id] = self._failures.get(wake.id, 0) + 1
         wait = min(RETRY_FIRST * 2.0 ** min(times - 1, 10), RETRY_MAX)
         self.retry(wake.id, self._clock.wall() + wait)
+        self._answer(wake.id)

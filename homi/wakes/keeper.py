@@ -135,11 +135,12 @@ class WakeKeeper:
             self._take_up(wake, skip=True)
         self._firer.resume(wake)
 
-    def run(self, wake: Wake, slot: str) -> None:
+    def run(self, wake: Wake, slot: str, told: Callable[[], None]) -> None:
         """Fire it now, whatever its trigger says, and look at once at what it waits
-        for.  slot: of this one, so that a second try is the same."""
+        for; told once it is sent, or why not is known.  slot: of this one, so that a
+        second try is the same."""
         firing = Firing(slot=f"{RUN}{slot}", at=self._clock.wall())
-        self._firer.fire(wake, [firing], durable=True)
+        self._firer.order(wake, firing, told)
 
     # ---- what is shown ----
 
@@ -260,6 +261,8 @@ class WakeKeeper:
         self._settle(wake)
         if wake.id in self._schedules:
             self._plan(wake)
+        elif wake.trigger.kind in TIMED:
+            self._take_up(wake)  # or what cannot be read of it would be forgotten
         elif self._running:
             self.events.look(wake.id)
 

@@ -167,8 +167,9 @@ def test_a_wake_that_failed_is_well_once_it_was_run(doctor: Doctor) -> None:
     place = doctor.place
     place.ok("wake", "add", "--from", "ada", "bob", "--every", "1h", "look")
     place.ok("release", "bob")
-    place.homi("wake", "run", place.json("wake", "ls")["id"])
-    row = until(lambda: not doctor.well("wakes"), "it failed") and doctor.shown("wakes")
+    failed = place.homi("wake", "run", place.json("wake", "ls")["id"])
+    assert (failed.returncode, "no name bob" in failed.stderr) == (75, True)
+    row = doctor.shown("wakes")
     place.ok("claim", "bob")
     doctor.typed(row)
     assert doctor.well("wakes")

@@ -1,5 +1,6 @@
 """A state root in which something else stands in the place of a file of homi's."""
 
+import os
 import subprocess
 
 from tests.standin.place import Place
@@ -38,3 +39,18 @@ def test_what_is_in_the_way_of_a_start_is_one_line_with_its_fix() -> None:
         subprocess.run(hint.split("hint: ")[1], shell=True, check=True)
         place.ok("start")
         place.ok("stop")
+
+
+def test_who_only_reads_waits_for_no_pipe() -> None:
+    """Nobody would ever write to it: each verb says what it cannot read."""
+    with Place() as place:
+        place.state.mkdir(mode=0o700)
+        for name in ("names.json", "links.json", "rooms.json", "spawns.json"):
+            os.mkfifo(place.state / name)
+        for verb in (["ls"], ["inbox", "ada"], ["queue"]):
+            done = place.homi(*verb)
+            assert "names.json: not a regular file" in done.stderr, verb
+        assert f"hint: mv {place.state}/names.json" in done.stderr
+        (place.state / "names.json").unlink()
+        assert place.homi("ls").returncode == 0
+        assert place.homi("doctor", "--quick").returncode == 2

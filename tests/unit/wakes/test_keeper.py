@@ -374,7 +374,7 @@ def test_what_failed_is_not_tried_again_while_it_rests(run: Run) -> None:
         land.read()
         wake = land.keeper.book.pause(wake.id, "person")
         land.store.free = 0
-        land.keeper.run(wake, "key")
+        land.keeper.run(wake, "key", lambda: None)
         await minutes(1)
         land.store.free = 1 << 40
         await minutes(10)
@@ -388,14 +388,46 @@ def test_a_run_is_one_envelope_however_often_it_is_asked_for(run: Run) -> None:
 
     async def scenario(land: Land) -> None:
         wake = land.add("every", "600", most=1)
-        land.keeper.run(wake, "key")
+        land.keeper.run(wake, "key", lambda: None)
         await minutes(1)
-        land.keeper.run(wake, "key")
+        land.keeper.run(wake, "key", lambda: None)
         await minutes(1)
         assert len(land.texts()) == 1
         land.read()
         await minutes(10)
         assert len(land.texts()) == 2
+
+    run(scenario)
+
+
+def test_who_orders_a_firing_is_told_once_it_is_known_what_became_of_it(
+    run: Run,
+) -> None:
+    """Sent: then nothing is wrong any more.  Failed, or removed: at once."""
+
+    async def scenario(land: Land) -> None:
+        wake = land.add("every", "600")
+        told: list[str] = []
+
+        def tell() -> None:
+            told.append(land.keeper.at(wake).failure)
+
+        land.names.release("ada")
+        land.keeper.run(wake, "one", tell)
+        await minutes(0.1)
+        assert ["no name ada" in failure for failure in told] == [True]
+        land.names.claim("ada", None, 1.0)
+        land.keeper.run(wake, "two", tell)
+        await minutes(0.1)
+        assert (told[1:], len(land.texts())) == ([""], 1)
+        land.store.free = 0
+        land.keeper.run(wake, "three", tell)
+        land.keeper.run(wake, "four", tell)
+        await minutes(0.05)
+        assert len(told) == 4
+        land.keeper.run(wake, "five", tell)
+        land.keeper.remove(wake.id)
+        assert len(told) == 5
 
     run(scenario)
 
@@ -532,6 +564,11 @@ def test_an_unreadable_record_costs_itself_only(run: Run) -> None:
             file.write("no json\n")
         land.begin()
         assert land.keeper.at(broken).state == "failing"
+        [read] = [one for one in land.keeper.book.all() if one.id == broken.id]
+        land.keeper.run(read, "key", lambda: None)
+        await minutes(0.1)
+        assert len(land.texts("bob")) == 1
+        assert land.keeper.at(broken).state == "failing"  # it fires by itself no more
         assert [f.path for f in land.keeper.findings] == [f"{land.root}/wakes.jsonl"]
         await minutes(1.5)
         assert len(land.texts()) == 1
