@@ -47,10 +47,9 @@ def test_who_only_reads_waits_for_no_pipe() -> None:
         place.state.mkdir(mode=0o700)
         for name in ("names.json", "links.json", "rooms.json", "spawns.json"):
             os.mkfifo(place.state / name)
-        for verb in (["ls"], ["inbox", "ada"], ["queue"]):
+        for verb in (["ls"], ["inbox", "ada"]):
             done = place.homi(*verb)
             assert "names.json: not a regular file" in done.stderr, verb
-        assert f"hint: mv {place.state}/names.json" in done.stderr
         (place.state / "names.json").unlink()
         assert place.homi("ls").returncode == 0
         assert place.homi("doctor", "--quick").returncode == 2
