@@ -1,13 +1,13 @@
 """The repository a name works in: what of it can be had on another device.
 
-Owns the asking of git.  Copies no file.  homi-move(1) has the rules.
+Copies no file.  homi-move(1) has the rules.
 """
 
 import os
-import subprocess
 
+from homi import git
 from homi.amount import amount
-from homi.errors import NotReached
+from homi.errors import NotReached, Unavailable
 from homi.moving.said import Workspace
 
 PATIENCE = 20.0  # s: a large tree on a slow disk
@@ -66,7 +66,11 @@ def compare(cwd: str, wanted: Workspace, dirty: bool) -> list[str]:
     its commit is not here, unless dirty."""
     here = look(cwd)
     short = wanted.commit[:12]
-    if here is None:
+    if not git.there():
+        # Not "no repository": that is more than anybody knows.
+        text = f"git is not installed here: whether {cwd} has {short} is not known"
+        fix = "install git here"
+    elif here is None:
         text, fix = f"{cwd} is no git repository here", _clone(cwd, wanted)
     elif _git(cwd, "cat-file", "-e", f"{wanted.commit}^{{commit}}") is None:
         text, fix = (
@@ -90,17 +94,10 @@ def _clone(cwd: str, wanted: Workspace) -> str:
 
 def _git(cwd: str, *argv: str) -> str | None:
     """What git says; None where it says no, or is not there."""
-    env = {key: value for key, value in os.environ.items() if key[:4] != "GIT_"}
     try:
-        done = subprocess.run(
-            ("git", "-C", cwd, *argv),
-            capture_output=True,
-            stdin=subprocess.DEVNULL,
-            env=env | {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"},
-            timeout=PATIENCE,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        said = git.run(cwd, *argv, patience=PATIENCE)
+    except Unavailable:
         return None
-    out = done.stdout.decode("utf-8", "replace").rstrip("\n")
-    return out if done.returncode == 0 else None
+    # It goes into a message: no bytes of a branch's name may be more than text.
+    text = os.fsencode(said.out).decode("utf-8", "replace")
+    return None if said.status else text

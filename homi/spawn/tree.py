@@ -1,16 +1,14 @@
 """A git worktree for one name.
 
-The one home of the program git.  Owns where such a folder is, and its branch; none is
-ever removed here.  homi-spawn(1).
+Owns where such a folder is, and its branch; none is ever removed here.  homi-spawn(1).
 """
 
 import os
-import shutil
-import subprocess
 from pathlib import Path
 
+from homi import git
 from homi.address import Name, show
-from homi.errors import CannotCreate, NoInput, Unavailable
+from homi.errors import CannotCreate, NoInput
 
 FOLDER = "trees"
 PATIENCE = 60.0  # s for git to write a large tree
@@ -53,30 +51,12 @@ def _called(repository: str) -> str:
 
 def _git(cwd: str, *words: str, missing: bool = False) -> str:
     """What git prints; missing: that it fails means there is no repository."""
-    program = shutil.which("git")
-    if program is None:
-        raise Unavailable(f"git is not in PATH ({os.environ.get('PATH', '')})")
-    clean = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
-    clean["LC_ALL"] = "C"
-    try:
-        done = subprocess.run(
-            [program, "-C", cwd, *words],
-            capture_output=True,
-            env=clean,
-            timeout=PATIENCE,
-            check=False,
-            encoding="utf-8",
-            errors="surrogateescape",
-        )
-    except subprocess.TimeoutExpired:
-        raise Unavailable(f"git did not end within {PATIENCE:g} s") from None
-    except OSError as error:
-        raise Unavailable(f"cannot run git: {error.strerror}") from error
-    if done.returncode and missing and "not a git repository" in done.stderr:
+    done = git.run(cwd, *words, patience=PATIENCE)
+    if done.status and missing and "not a git repository" in done.err:
         raise NoInput(f"{show(cwd)} is in no git repository")
-    if done.returncode:
-        raise _failure(done.stderr.strip().splitlines())
-    return done.stdout.strip()
+    if done.status:
+        raise _failure(done.err.splitlines())
+    return done.out.strip()
 
 
 def _failure(said: list[str]) -> CannotCreate:

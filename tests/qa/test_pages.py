@@ -696,3 +696,24 @@ def test_each_step_of_the_selftest_stands_on_its_page_in_order() -> None:
     assert named == [name for name, _ in STEPS]
     fields = section(page("homi-selftest.1"), "Fields")
     assert items(fields, "Va") == set(Tried.__struct_fields__)
+
+
+def test_the_first_page_has_each_verb_with_the_page_that_describes_it() -> None:
+    """Who reads it, or the help, finds the same verbs, and where the rest stands."""
+    assert listed(page("homi.1")) == OF_VERB
+    assert set(OF_VERB) == set(main.MODULES)
+    less = page("homi.1").replace(".Cm unspawn ,\n", "")
+    assert set(OF_VERB) - set(listed(less)) == {"unspawn"}
+
+
+def listed(text: str) -> dict[str, str]:
+    """Every verb of the first page, with its page."""
+    families, _, own = section(text, "DESCRIPTION").partition(".El\n")
+    found = {
+        verb: f"{name}.{number}"
+        for name, number, body in re.findall(
+            r"^\.It Xr (\S+) (\d)\n(.*?)(?=^\.It |\Z)", families, re.M | re.S
+        )
+        for verb in marked(body, "Cm")
+    }
+    return found | dict.fromkeys(items(own, "Cm") - {"help"}, "homi.1")
