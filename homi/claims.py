@@ -7,7 +7,9 @@ homi-mailbox(5) lists them.
 
 import os
 import secrets
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Mapping
+from itertools import islice
+from typing import TypeVar
 
 import msgspec
 
@@ -221,6 +223,26 @@ class State(msgspec.Struct, kw_only=True):
         parts = (self.claims, self.aliases, self.mirrors, self.released)
         given = [each.number for part in parts for each in part.values()]
         return given + [int(number) for number in self.desk]
+
+
+KNOWN_MAX = 4_096  # names without a claim here of which a move is remembered
+
+Known = TypeVar("Known")
+
+
+def remembered(
+    known: Mapping[str, Known], name: Name, entry: Known, claims: Container[str]
+) -> dict[str, Known]:
+    """What is known of names, with this one as the newest: of too many the oldest is
+    forgotten whose name has no claim here."""
+    kept = {key: each for key, each in known.items() if key != name}
+    kept[name] = entry
+    over = len(kept) - KNOWN_MAX
+    if over > 0:
+        old = (key for key in kept if key not in claims and key != name)
+        for key in list(islice(old, over)):
+            del kept[key]
+    return kept
 
 
 def free_number(state: State) -> int:

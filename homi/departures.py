@@ -21,6 +21,7 @@ from homi.claims import (
     Released,
     State,
     last_generation,
+    remembered,
 )
 from homi.clock import rfc3339
 from homi.errors import BadMessage, CannotCreate, NoSuchName, NotAllowed, NotReached
@@ -109,7 +110,7 @@ class Departures:
             )
         state = self._state()
         generation = moving.generation + 1
-        fences = {**state.fences, name: generation}
+        fences = remembered(state.fences, name, generation, state.claims)
         told = dict(state.forced)
         if forced:
             told[name] = Forced(moving.device, moving.to, generation)
@@ -138,7 +139,7 @@ class Departures:
         )
         claims = dict(state.claims)
         del claims[name]
-        fences = {**state.fences, name: moving.generation}
+        fences = remembered(state.fences, name, moving.generation, claims)
         aliases = {**state.aliases, name: alias}
         self._become(
             replace(state, claims=claims, aliases=aliases, fences=fences), name
@@ -194,8 +195,8 @@ class Departures:
             claim,
             aliases=left,
             released=old,
-            fences={**state.fences, name: generation},
-            arrivals={**state.arrivals, name: arrival},
+            fences=remembered(state.fences, name, generation, state.claims),
+            arrivals=remembered(state.arrivals, name, arrival, state.claims),
         )
         return claim
 
@@ -240,7 +241,7 @@ class Departures:
         state = self._state()
         self._check_ahead(name, generation)
         if state.fences.get(name, 0) < generation:
-            fences = {**state.fences, name: generation}
+            fences = remembered(state.fences, name, generation, state.claims)
             self._become(replace(state, fences=fences), name)
 
     def give_back(
@@ -284,7 +285,7 @@ class Departures:
             state,
             aliases={**state.aliases, name: back},
             forced={**state.forced, name: Forced(Device(on.device), on.name, higher)},
-            fences={**state.fences, name: higher},
+            fences=remembered(state.fences, name, higher, state.claims),
         )
         self._become(after, name)
         return True

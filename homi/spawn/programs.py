@@ -82,12 +82,15 @@ class Seated:
     def find(self, spawned: Spawned, run: Run) -> Run | None:
         """A seat of the name that is not older than the order."""
         old = spawned.old.seat if spawned.old is not None else ""
-        for seat in self._server.seats():
-            # tmux tells whole seconds.
-            fits = _base(seat.name) == spawned.name and seat.at >= int(run.at)
-            if fits and seat.ref != old:
-                return _of(seat, run)
-        return None
+        # Another name may be called as a second seat of this one: that one comes last.
+        # tmux tells whole seconds.
+        wanted = _seats(spawned.name)
+        found = {
+            wanted.index(seat.name): seat
+            for seat in self._server.seats()
+            if seat.name in wanted and seat.at >= int(run.at) and seat.ref != old
+        }
+        return _of(found[min(found)], run) if found else None
 
     def body(self, spawned: Spawned, run: Run) -> Body | None:
         """What a name is bound to whose client has no record; None: it has one."""
@@ -128,8 +131,7 @@ class Seated:
     def _free(self, name: Name) -> str:
         """The first name for a seat of name that no living one has."""
         seats = {seat.name: seat for seat in self._server.seats()}
-        for number in range(1, 10):
-            wanted = name if number == 1 else f"{name}{_SUFFIX}{number}"
+        for wanted in _seats(name):
             seat = seats.get(wanted)
             if seat is not None and seat.pane.dead:
                 self._server.kill(seat)
@@ -141,13 +143,9 @@ class Seated:
         )
 
 
-_SUFFIX = "-seat"
-
-
-def _base(seat: str) -> str:
-    """The name that a seat was opened for."""
-    base, mark, number = seat.rpartition(_SUFFIX)
-    return base if mark and number.isdecimal() else seat
+def _seats(name: Name) -> list[str]:
+    """What the seats of a name are called."""
+    return [name, *(f"{name}-seat{number}" for number in range(2, 10))]
 
 
 def _of(seat: Seat, run: Run) -> Run:

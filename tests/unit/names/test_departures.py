@@ -1,11 +1,12 @@
 """The steps of a move on disk: each survives a restart, and the lower yields."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from homi.address import Device, Name
-from homi.claims import Came, Forced, Moving
+from homi.claims import KNOWN_MAX, Came, Forced, Moving
 from homi.errors import CannotCreate, NoSuchName, NotAllowed, NotReached
 from homi.names import Names
 from tests.unit.names.test_names import NOW, names_at
@@ -204,6 +205,26 @@ def test_a_fence_is_no_news_of_a_name(tmp_path: Path) -> None:
     assert told == []
     arrive(names, 5)
     assert told == [ADA]
+
+
+def test_of_too_many_fences_the_oldest_without_a_claim_is_forgotten(
+    tmp_path: Path,
+) -> None:
+    """Another device may fence names that never were, as many as it likes."""
+    names = names_at(tmp_path)
+    arrive(names, 3)
+    path = tmp_path / "names.json"
+    state = json.loads(path.read_text())
+    state["fences"] |= {f"x{n}": 2 for n in range(KNOWN_MAX - 1)}
+    path.write_text(json.dumps(state))
+    names = names_at(tmp_path)
+    for name in ("x1", "y"):
+        names.departures.fence(Name(name), 4)
+    kept = json.loads(path.read_text())["fences"]
+    assert len(kept) == KNOWN_MAX
+    assert (kept["ada"], kept["x1"], kept["y"]) == (3, 4, 4)
+    assert "x0" not in kept
+    assert "x2" in kept
 
 
 def test_what_is_not_there_cannot_move(tmp_path: Path) -> None:

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from homi.address import Name
 from homi.peers import process
+from homi.seats.server import Opening, Server
 from homi.spawn.programs import Means, Seated
-from homi.spawn.state import Run
+from homi.spawn.state import Run, Spawned
 from tests.standin.place import until
 
 
@@ -53,3 +55,25 @@ def test_a_program_that_ignores_every_word_is_killed_with_its_group(
         Seated(tmp_path).end(run, Means.FORCE)
         assert child.wait(10) == -signal.SIGKILL
     until(lambda: process.start_time(below) is None, "its child is gone, too")
+
+
+@pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
+def test_a_program_is_found_again_in_the_seat_of_its_own_name(tmp_path: Path) -> None:
+    """A name may be called as the second seat of another."""
+    server = Server.of(tmp_path)
+    refs = {}
+    try:
+        for name in ("ada-seat2", "ada", "bob-seat3"):
+            opening = Opening(name=name, argv=["sleep", "60"], cwd=str(tmp_path))
+            refs[name] = server.spawn(opening, {"PATH": os.environ["PATH"]}).ref
+        for name in ("ada", "ada-seat2", "bob"):
+            spawned = Spawned(name=Name(name), client="claude", cwd=str(tmp_path))
+            found = Seated(tmp_path).find(spawned, Run(at=1.0))
+            assert found is not None
+            assert found.seat == refs[{"bob": "bob-seat3"}.get(name, name)]
+        none = Spawned(name=Name("ada-seat3"), client="claude", cwd=str(tmp_path))
+        assert Seated(tmp_path).find(none, Run(at=1.0)) is None
+    finally:
+        for seat in server.seats():
+            server.kill(seat)
+    until(lambda: server.seats() == [], "no seat is left")
