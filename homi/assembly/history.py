@@ -26,6 +26,7 @@ from homi.store.index import Query
 log = logging.getLogger("homi.moving")
 
 BATCH = 256  # messages on their way into a mailbox at once
+BYTES = 2 << 20  # of them, the last one counted whole: each is in memory some times
 ENDED = frozenset(FINISHED - {Rung.MOVED})
 HOPELESS = (NotReached.code, StorageFailed.code)  # the next would fare no better
 
@@ -99,4 +100,10 @@ def _ended(name: Name) -> Query:
 
 def _some(lines: Iterator[bytes]) -> list[bytes]:
     """The next of them; HomiError where they cannot be read."""
-    return list(islice(lines, BATCH))
+    found, size = list[bytes](), 0
+    for line in islice(lines, BATCH):
+        found.append(line)
+        size += len(line)
+        if size >= BYTES:
+            break
+    return found

@@ -6,7 +6,7 @@ line of it.  homi-move(1).
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from json import dumps
 from typing import NamedTuple
 
@@ -16,7 +16,9 @@ from homi.errors import NoInput, StorageFailed
 from homi.ids import is_id
 from homi.legs.tail import find
 from homi.store.disk import Disk
-from homi.store.whole import write_whole
+from homi.store.whole import write_pieces
+
+Lines = Callable[[], Iterable[bytes]]  # each time from the first on
 
 SLUG_MAX = 200  # characters of a folder's name, as the client makes it
 
@@ -70,10 +72,10 @@ def translate(data: bytes, old: str, new: str) -> bytes:
     return pattern.sub(lambda _found: after, data)
 
 
-def keep(disk: Disk, config: str, conversation: str, cwd: str, data: bytes) -> str:
-    """Let the transcript stand where the client looks for it; its path.  One that
-    stands there already stays beside it.  66 where its client was never used here,
-    OSError where the disk refuses."""
+def keep(disk: Disk, config: str, conversation: str, cwd: str, lines: Lines) -> str:
+    """Let the transcript of these lines stand where the client looks for it; its path.
+    One that stands there already stays beside it.  66 where its client was never used
+    here, OSError where the disk refuses."""
     if not is_id(conversation.lower()):
         raise StorageFailed("a conversation without an id")
     if not os.path.isdir(config):
@@ -85,12 +87,12 @@ def keep(disk: Disk, config: str, conversation: str, cwd: str, data: bytes) -> s
         disk.mkdir(path)
     here = find(projects, conversation)
     path = here or os.path.join(folder, f"{conversation}.jsonl")
-    if here is not None and _begins(path, data):
+    if here is not None and _begins(path, lines()):
         return path  # its client wrote on in it since
     if here is not None:
         disk.rename(path, f"{path}.before-{os.stat(path).st_mtime_ns}")
         path = os.path.join(folder, f"{conversation}.jsonl")
-    write_whole(disk, path, data)
+    write_pieces(disk, path, lines())
     return path
 
 
@@ -134,10 +136,13 @@ def _cwd(path: str) -> str:
     return ""
 
 
-def _begins(path: str, data: bytes) -> bool:
-    """Whether the file begins with exactly that."""
+def _begins(path: str, lines: Iterable[bytes]) -> bool:
+    """Whether the file begins with exactly these; all of them were read then."""
+    same = True
     try:
         with open(path, "rb") as file:
-            return file.read(len(data)) == data
+            for line in lines:
+                same = same and file.read(len(line)) == line
     except OSError:
         return False
+    return same

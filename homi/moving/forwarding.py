@@ -7,7 +7,7 @@ the moment from which what is new goes the straight way.  homi-move(1).
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import islice
 from typing import NamedTuple, TypeVar
@@ -25,6 +25,7 @@ from homi.store.places import queue_of
 log = logging.getLogger("homi.moving")
 
 TOGETHER = 256  # on their way at once
+BYTES = 2 << 20  # of them, the last one counted whole: each is in memory some times
 LANDING = 0.01  # s until what is at its commit point is looked for again
 FIRST, LONGEST = 1.0, 30.0  # s until a queue without room is tried again
 
@@ -115,7 +116,7 @@ class Forwarding:
         """Let all of a road go on, then end it.  How many went."""
         box, count, delay = road.box, 0, FIRST
         while True:
-            some = list(islice(filter(road.takes, box.pending.values()), TOGETHER))
+            some = _some(filter(road.takes, box.pending.values()))
             if not (some or box.coming or road.rest()):
                 break
             went = await asyncio.gather(*(self._one(road, item) for item in some))
@@ -161,6 +162,17 @@ class Forwarding:
 
 
 _REASONS = frozenset(Reason)
+
+
+def _some(items: Iterable[Item]) -> list[Item]:
+    """The first of them, as many as may be on their way at once."""
+    found, size = list[Item](), 0
+    for item in islice(items, TOGETHER):
+        found.append(item)
+        size += item.length
+        if size >= BYTES:
+            break
+    return found
 
 
 def _all(_item: Item) -> bool:

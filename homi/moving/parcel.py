@@ -20,6 +20,7 @@ from homi.moving.said import VERSION, Conversation, Manifest, Part
 from homi.store.blobs import PIECE, Blobs, failed
 
 MOST = 1 << 30  # bytes of one part, unpacked
+LINE = 64 << 20  # bytes of one line, which is in memory whole
 MANIFEST = 1 << 20  # bytes of a manifest, unpacked: it names parts, and has none
 _decode = msgspec.json.Decoder(Manifest).decode
 
@@ -72,13 +73,16 @@ class Parcels:
 
     def lines(self, part: Part) -> Iterator[bytes]:
         """The lines of a part, each whole; 65 where it is no such part."""
-        rest = list[bytes]()  # of a line, which may be as long as the part
+        rest, long = list[bytes](), 0  # of a line that has no end yet
         for piece in _plain(self._blobs.read(part.sha256), MOST):
             first, *more = piece.split(b"\n")
             rest.append(first)
+            long += len(first)
             for each in more:
                 yield b"".join((*rest, b"\n"))
-                rest = [each]
+                rest, long = [each], len(each)
+            if long > LINE:
+                raise BadMessage("a line of it is too long", reason="too-large")
         if any(rest):
             raise BadMessage(f"the part {part.sha256[:12]} ends within a line")
 
@@ -117,13 +121,12 @@ def _squeezed(lines: Iterable[bytes]) -> Iterator[bytes]:
     yield packer.flush()
 
 
-def _plain(data: bytes, most: int) -> Iterator[bytes]:
+def _plain(packed: Iterable[bytes], most: int) -> Iterator[bytes]:
     """What was compressed, in pieces; BadMessage where that is too much, or nothing
     that was."""
     unpacker, size = zlib.decompressobj(), 0
-    # A slice at a time: what is left of it is copied with each piece.
-    for at in range(0, len(data), PIECE):
-        some = data[at : at + PIECE]
+    for each in packed:
+        some = each
         while some:
             try:
                 piece = unpacker.decompress(some, PIECE)

@@ -5,7 +5,7 @@ Owns what is taken here: the claim that is kept durably is the move.  homi-move(
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, Protocol
 
 import msgspec
@@ -306,11 +306,13 @@ class Target:
         told = manifest.conversation
         if told is None:
             return
-        data = b"".join(self._here.parcels.lines(told.part))
-        data = conversation.translate(data, told.cwd, manifest.cwd)
-        cwd = manifest.cwd or told.cwd
-        here = self._here
-        conversation.keep(here.disk, here.config, told.id, cwd, data)
+        here, cwd = self._here, manifest.cwd
+
+        def lines() -> Iterator[bytes]:
+            for line in here.parcels.lines(told.part):
+                yield conversation.translate(line, told.cwd, cwd)
+
+        conversation.keep(here.disk, here.config, told.id, cwd or told.cwd, lines)
 
     async def _counts(self, name: Name) -> Said:
         """What is in place, once it is or a moment later."""

@@ -10,7 +10,7 @@ import hashlib
 import os
 import re
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Self
 
 from homi.errors import BadMessage, HomiError, NoInput, NotReached, StorageFailed, Usage
@@ -95,11 +95,12 @@ class Blobs:
         self._disk.sync_dir(self._folder)
         return name, size
 
-    def read(self, name: str) -> bytes:
-        """The whole of a blob; 66 where there is none."""
+    def read(self, name: str) -> Iterator[bytes]:
+        """A blob, a piece at a time; 66 where there is none."""
         fd, size = self.open(name)
         try:
-            return self._disk.pread(fd, size, 0)
+            for at in range(0, size, PIECE):
+                yield self._disk.pread(fd, min(PIECE, size - at), at)
         finally:
             self._disk.close(fd)
 

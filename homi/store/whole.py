@@ -11,6 +11,7 @@ import logging
 import os
 import shlex
 import stat
+from collections.abc import Iterable
 
 from homi.store.disk import READ, WRITE, Disk, RealDisk, read_all, write_all
 
@@ -20,7 +21,12 @@ ASIDE = ".aside"
 
 
 def write_whole(disk: Disk, path: str, data: bytes) -> None:
-    """Let path hold data, durably; after a failure (OSError) old or new, but whole.
+    """Let path hold data, durably; after a failure (OSError) old or new, but whole."""
+    write_pieces(disk, path, (data,))
+
+
+def write_pieces(disk: Disk, path: str, pieces: Iterable[bytes]) -> None:
+    """The same of what is never in memory whole; what pieces raise changes nothing.
 
     A crash in between leaves a hidden temporary file and nothing else.  What stands
     in the way and is no file is moved aside.
@@ -32,7 +38,10 @@ def write_whole(disk: Disk, path: str, data: bytes) -> None:
             log.warning("%s was no file: it is %s now", each, put)
     fd = disk.open(hidden, WRITE | os.O_TRUNC)
     try:
-        write_all(disk, fd, data, 0)
+        at = 0
+        for piece in pieces:
+            write_all(disk, fd, piece, at)
+            at += len(piece)
         disk.sync(fd)
     finally:
         disk.close(fd)

@@ -10,6 +10,12 @@ from homi.errors import NoInput, StorageFailed
 from homi.moving import conversation
 from homi.store.disk import RealDisk
 
+
+def of(data: bytes) -> conversation.Lines:
+    """Its lines, again and again."""
+    return lambda: iter([data])
+
+
 ID = "0199f3a2-61b4-7c7e-9d0e-52b07c10a9e2"
 
 
@@ -64,11 +70,11 @@ def test_what_is_there_already_stays_beside_it(tmp_path: Path) -> None:
     cwd = str(tmp_path)
     keep = conversation.keep
     with pytest.raises(NoInput, match="no client"):
-        keep(RealDisk(), str(tmp_path / "c"), ID, cwd, b"")
+        keep(RealDisk(), str(tmp_path / "c"), ID, cwd, of(b""))
     (tmp_path / "c").mkdir()
-    path = keep(RealDisk(), str(tmp_path / "c"), ID, cwd, b"old\n")
-    assert keep(RealDisk(), str(tmp_path / "c"), ID, cwd, b"old\n") == path
-    assert keep(RealDisk(), str(tmp_path / "c"), ID, cwd, b"new\n") == path
+    path = keep(RealDisk(), str(tmp_path / "c"), ID, cwd, of(b"old\n"))
+    assert keep(RealDisk(), str(tmp_path / "c"), ID, cwd, of(b"old\n")) == path
+    assert keep(RealDisk(), str(tmp_path / "c"), ID, cwd, of(b"new\n")) == path
     files = {each.read_bytes() for each in Path(path).parent.iterdir()}
     assert files == {b"old\n", b"new\n"}
     assert Path(path).read_bytes() == b"new\n"
@@ -77,9 +83,9 @@ def test_what_is_there_already_stays_beside_it(tmp_path: Path) -> None:
 def test_what_its_client_wrote_after_it_came_stays(tmp_path: Path) -> None:
     """Put in place once more, after a crash, it is not cut back to what came."""
     keep, cwd = conversation.keep, str(tmp_path)
-    path = Path(keep(RealDisk(), str(tmp_path), ID, cwd, b"came\n"))
+    path = Path(keep(RealDisk(), str(tmp_path), ID, cwd, of(b"came\n")))
     path.write_bytes(b"came\nlater\n")
-    assert keep(RealDisk(), str(tmp_path), ID, cwd, b"came\n") == str(path)
+    assert keep(RealDisk(), str(tmp_path), ID, cwd, of(b"came\n")) == str(path)
     assert path.read_bytes() == b"came\nlater\n"
     assert len(list(path.parent.iterdir())) == 1
 
@@ -87,7 +93,7 @@ def test_what_its_client_wrote_after_it_came_stays(tmp_path: Path) -> None:
 def test_an_id_that_is_a_path_is_none(tmp_path: Path) -> None:
     """It comes from another device and makes a path here."""
     with pytest.raises(StorageFailed):
-        conversation.keep(RealDisk(), str(tmp_path), "../x", "/", b"")
+        conversation.keep(RealDisk(), str(tmp_path), "../x", "/", of(b""))
     assert os.listdir(tmp_path) == []
 
 

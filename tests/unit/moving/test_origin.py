@@ -106,7 +106,7 @@ class World:
     async def put(self, device: Device, sha256: str) -> None:
         """A blob is there."""
         assert device == MINI
-        self.there.blobs.keep([self.here.blobs.read(sha256)])
+        self.there.blobs.keep(self.here.blobs.read(sha256))
 
     def goes(self, order: Order = ORDER) -> MoveDone:
         """The whole move."""
