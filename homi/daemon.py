@@ -91,6 +91,7 @@ async def _live(root: Path, settings: Config, heritage: Inherited) -> "Daemon":
         await daemon.ended.wait()
         log.info("stopping")
     log.info("stopped")
+    daemon.succession.hurry()
     return daemon
 
 

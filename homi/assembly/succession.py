@@ -10,6 +10,7 @@ import logging
 import os
 import sys
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
 from homi.assembly.supervision import Supervision
@@ -20,12 +21,14 @@ from homi.errors import HomiError, NotReached, Unavailable
 from homi.inheritance import Bequest, Inherited, inherited
 from homi.store.fault import from_environment
 from homi.store.store import DiskStore
+from homi.visible import visible
 
 log = logging.getLogger("homi.restart")
 
 WHY = "restart"
 DRAIN = 10.0  # s for what callers have under way: a line that is typed takes eight
 PATIENCE = 20.0  # s for the new program to say that it could start
+GOES_ON = "the daemon goes on as it was; put the program right and try again"
 SAID_MAX = 300  # characters of what it says instead
 
 Told = Callable[[HomiError | None], None]  # None: it is under way
@@ -82,6 +85,13 @@ class Succession:
         self._abandoned = self._abandoned or why != WHY
         follows = self._heir is not None and not self._abandoned
         self._supervision.ending(follows=follows)
+
+    def hurry(self) -> None:
+        """All parts have ended: whoever follows waits for no thread that is at work
+        still, such as one that waits for git.  It ends there as by a kill."""
+        if self._heir is not None and not self._abandoned:
+            loop = asyncio.get_running_loop()
+            loop.set_default_executor(ThreadPoolExecutor(1))
 
     def follow(self) -> None:
         """The last step, when all parts have ended: become the new homi.  Returns where
@@ -192,9 +202,15 @@ async def could_start(argv: Sequence[str]) -> str:
         text = _last(said)
         raise Unavailable(
             f"the new homi does not start (status {child.returncode}): {text}",
-            hint="the daemon goes on as it was; put the program right and try again",
+            hint=GOES_ON,
         )
-    return out.decode("utf-8", "replace").strip()[:SAID_MAX]
+    text = out.decode("utf-8", "replace").strip()[:SAID_MAX]
+    if not text.startswith("homi "):
+        raise Unavailable(
+            f"the new homi does not say that it could start: {visible(text) or '-'}",
+            hint=GOES_ON,
+        )
+    return text
 
 
 def _last(said: bytes) -> str:

@@ -78,6 +78,9 @@ class Spawning:
         self._may_have(name, by)
 
         def told(found: Spawned | HomiError) -> None:
+            self._office.underway.more(-1)
+            if self._keeper.loop is None:
+                return  # nothing is on disk yet: it is asked for once more
             if not isinstance(found, Spawned):
                 self._answer(request.i, reply, found)
                 return
@@ -94,6 +97,7 @@ class Spawning:
 
         if not request.on_mail:
             self._keeper.free(name)
+        self._office.underway.more(1)
         in_a_thread(partial(self._prepared, name, request, by), told)
 
     def _prepared(self, name: Name, request: Spawn, by: list[str]) -> Spawned:

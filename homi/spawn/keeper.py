@@ -63,7 +63,7 @@ class Keeper:
         self._pids = PidWatch(self._ended)
         self._endings = Endings(spawns, sessions, programs, beside)
         self._told: dict[Name, list[Told]] = {}
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self.loop: asyncio.AbstractEventLoop | None = None  # None: nothing is started
         sessions.subscribe(self._session)
         names.subscribe(self._claimed)
 
@@ -71,7 +71,7 @@ class Keeper:
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Watch what runs, and find what a crash hid."""
-        self._loop = loop
+        self.loop = loop
         self._pids.attach(loop)
         self._endings.start(loop)
         for spawned in self.spawns.all():
@@ -82,7 +82,7 @@ class Keeper:
 
     def stop(self) -> None:
         """Start and end nothing more; what runs goes on without us."""
-        self._loop = None
+        self.loop = None
         self._pids.detach()
         self._endings.stop()
 
@@ -195,7 +195,7 @@ class Keeper:
     def _opened(self, name: Name, run: Run, result: Run | HomiError | None) -> None:
         """It runs, or it could not be started."""
         spawned = self.spawns.get(name)
-        if self._loop is None:
+        if self.loop is None:
             return  # it is found at the next start
         if spawned is None or spawned.run is None or spawned.run.at != run.at:
             if isinstance(result, Run):  # nobody wants it any more
@@ -310,7 +310,7 @@ class Keeper:
 
     def _session(self, old: Session | None, new: Session | None) -> None:
         """A session came, changed or went."""
-        if self._loop is None:
+        if self.loop is None:
             return
         if new is not None:
             for spawned in self.spawns.all():

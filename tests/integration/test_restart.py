@@ -109,6 +109,26 @@ def test_a_homi_that_cannot_start_takes_no_daemon_down(place: Place) -> None:
     assert place.json("status")["pid"] == daemon.pid
 
 
+def test_a_program_that_is_no_homi_any_more_takes_no_daemon_down(place: Place) -> None:
+    """It ends at once, whatever its status, or refuses what stands in the root."""
+    program = place.root / "program.py"
+    program.write_text("from homi.cli.fast import main; main()")
+    run = "import sys; exec(open(sys.argv.pop(1)).read())"
+    place.program = lambda: [sys.executable, "-c", run, str(program), "run"]  # type: ignore[method-assign]
+    daemon = place.start()
+    for script, why in (
+        ("raise SystemExit(0)", "does not say that it could start: -\n"),
+        ("raise SystemExit('homi: 9 is newer')", "(status 1): 9 is newer\n"),
+        ("import os; os.kill(os.getpid(), 9)", "(status -9): no word\n"),
+    ):
+        program.write_text(script)
+        done = place.homi("restart")
+        assert done.returncode == os.EX_UNAVAILABLE
+        assert why in done.stderr
+        assert "homi: hint: the daemon goes on as it was; " in done.stderr
+    assert place.json("status")["pid"] == daemon.pid
+
+
 def test_what_cannot_be_believed_is_given_up_before_anything_is_open(
     place: Place,
 ) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -187,6 +188,34 @@ def test_agents_that_are_being_started_are_waited_for_on(place: Place) -> None:
     assert len(opened()) == 3
     for name in opened():
         place.ok("seat", "kill", name)
+
+
+@needs_tmux
+@pytest.mark.soak
+def test_a_thread_that_waits_for_git_holds_no_restart_up(place: Place) -> None:
+    """Longer than it may take; the agent is started by the next homi, once."""
+    claude.install(place.bin)
+    repository = place.work / "app"
+    me = ["-c", "user.name=a", "-c", "user.email=a@b.c"]
+    subprocess.run(["git", "init", "-q", repository], check=True)
+    commit = ["commit", "-q", "--allow-empty", "-m", "x"]
+    subprocess.run(["git", *me, "-C", repository, *commit], check=True)
+    gate, git = place.bin / "gate", place.bin / "git"
+    os.mkfifo(gate)
+    real = shutil.which("git")
+    stuck = f'case "$*" in *worktree*) mv {gate} {gate}.1 && read -r _ <{gate}.1;; esac'
+    git.write_text(f'#!/bin/sh\n{stuck} 2>/dev/null\nexec {real} "$@"\n')
+    git.chmod(0o755)
+    place.kill()
+    place.start()
+    one = begun(place, "spawn", "eve", "--worktree", "--cwd", str(repository), "--json")
+    until(lambda: not gate.exists(), "git is at work")
+    restart(place)
+    assert json.loads(ended(one))["state"] == "ready"
+    (place.bin / "gate.1").write_text("go\n")
+    seats = Server.of(place.state).seats()
+    assert [seat.name for seat in seats] == ["eve"]
+    place.ok("seat", "kill", "eve")
 
 
 @needs_tmux
