@@ -1,8 +1,10 @@
 """The real Codex on the private machine, one turn at a time."""
 
+import contextlib
 import json
 import os
 import shlex
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -113,7 +115,7 @@ class Codex:
         lines = self.run("exec", *quick, prompt).splitlines()
         return [json.loads(line) for line in lines if line.startswith("{")]
 
-    def live(self, name: str) -> None:
+    def live(self, name: str, *argv: str) -> None:
         """A thread on a screen of its own, at the line where its person types."""
         machine = self._machine
         trusted = f'\n[projects."{machine.work}"]\ntrust_level = "trusted"\n'
@@ -123,9 +125,16 @@ class Codex:
         machine.tmux(
             *("new-session", "-d", "-s", name, "-x", "150", "-y", "45"),
             *("-c", str(machine.work)),
-            shlex.join(["env", "-i", *env, str(self._command)]),
+            shlex.join(["env", "-i", *env, str(self._command), *argv]),
         )
         until(lambda: "Ask Codex" in machine.screen(name), "a Codex", 40, 0.2)
+
+    def kill(self) -> None:
+        """SIGKILL every process of it: on screens, and what serves its threads."""
+        for pid in self._machine.running("codex"):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        until(lambda: not self._machine.running("codex"), "every Codex is dead", 20)
 
     def log(self) -> list[Json]:
         """The requests that its model was sent."""

@@ -5,7 +5,8 @@ main loop (a call that carries several tools).  A step is
   {"text": "…"}                     answer with text, end the turn
   {"tool": "Bash", "input": {…}}    answer with one tool call
   {"error": 529}                    answer with an API error
-and may add "sleep": seconds.  With an empty queue the answer is the text "ok".
+and may add "sleep": seconds.  With an empty queue the answer is the text "ok", to what
+holds `SLEEP n` n seconds later.
 
   POST /_ctl/push  {"session": id, "steps": […]}
   GET  /_ctl/log?session=ID&since=N   the model calls, oldest first
@@ -26,6 +27,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 Json = dict[str, Any]
+SLEEP = re.compile(r"SLEEP (\d+)")
 SESSION = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -88,7 +90,10 @@ class Api(ThreadingHTTPServer):
                 }
             )
             queue = self.queues.get(session) if main else None
-            return queue.pop(0) if queue else {"text": "ok"}
+            if queue:
+                return queue.pop(0)
+        slow = SLEEP.search("\n".join(newest(body))) if main else None
+        return {"text": "ok", "sleep": int(slow[1]) if slow else 0}
 
     def log(self, session: str, since: int) -> list[Json]:
         """The calls of a session's main loop after number since."""

@@ -167,8 +167,7 @@ class Namespace:
         """End every process of the namespace: sessions, services, API."""
         if self.holder:
             self.tmux("kill-server", check=False)
-            ours = os.readlink(f"/proc/{self.holder}/ns/net")
-            assert ours != os.readlink("/proc/self/ns/net")
+            ours = self._own()
             for number in (signal.SIGTERM, signal.SIGKILL):
                 for pid in self._inside(ours):
                     with contextlib.suppress(ProcessLookupError):
@@ -177,6 +176,23 @@ class Namespace:
                     until(lambda: not self._inside(ours), "the namespace is empty", 3)
             self._unshared.wait(10)
         shutil.rmtree(self.state, ignore_errors=True)
+
+    def running(self, program: str) -> list[int]:
+        """The living processes of our namespace that are that program, or a script of
+        that name."""
+        found = []
+        for pid in self._inside(self._own()):
+            with contextlib.suppress(OSError):
+                words = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+                if program in map(os.path.basename, words[:2]):
+                    found.append(pid)
+        return found
+
+    def _own(self) -> str:
+        """Our namespace, which is not that of whoever runs the tests."""
+        ours = os.readlink(f"/proc/{self.holder}/ns/net")
+        assert ours != os.readlink("/proc/self/ns/net")
+        return ours
 
     def _inside(self, ours: str) -> list[int]:
         """The living processes of our namespace."""

@@ -216,6 +216,26 @@ def test_a_session_killed_before_it_reads_leaves_the_mail_to_its_successor(
     assert [one.get("repeat", False) for one in offers] == [False, True]
 
 
+def test_a_session_killed_in_its_turn_leaves_the_mail_to_its_successor(
+    claude: Claude, post: Post
+) -> None:
+    """What its model had not answered is marked as a repeat; what it had is not given
+    again."""
+    post.ok("claim", "ada")
+    claude.start("ada")
+    done = post.send("ada", "this was answered")
+    post.reached("ada", done, "seen", 30)
+    message = post.send("ada", "SLEEP 5 and do not lose me")
+    claude.given("ada", "do not lose me")
+    claude.kill("ada")
+    claude.start("ada")
+    assert "repeat" in claude.given("ada", "do not lose me")
+    post.reached("ada", message, "seen", 60)
+    assert not any("this was answered" in text for text in claude.texts("ada"))
+    offers = [one for one in post.ledger("ada", done) if one["rung"] == "offered"]
+    assert len(offers) == 1
+
+
 def test_a_rename_moves_the_name_and_back(claude: Claude, post: Post) -> None:
     """What the session is called now is what it gets mail for."""
     post.ok("claim", "ada")

@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import NamedTuple
 
 import pytest
 
@@ -38,42 +40,103 @@ def waits(post: Post, message: str, reason: str) -> None:
     )
 
 
+class Asked(NamedTuple):
+    """A question to bob that somebody waits for."""
+
+    id: str
+    said: Future[str]
+
+    @classmethod
+    def of(cls, pool: ThreadPoolExecutor, post: Post, text: str) -> "Asked":
+        """Ask it, as svc."""
+        argv = ("ask", "--from", "svc", "--timeout", "200", "bob", text)
+        said = pool.submit(post.ok, *argv)
+        return cls(post.stored("bob", text)["msg"]["id"], said)
+
+    def answered(self, post: Post, patience: float = 60) -> None:
+        """It was seen once, and what its turn ended with is the answer."""
+        post.reached("bob", self.id, "answered", patience)
+        assert self.said.result(30) == "ok\n"
+        rungs = post.rungs("bob", self.id)
+        assert rungs.index("offered") < rungs.index("seen"), rungs
+
+
 def test_a_live_thread_gets_its_mail(claude: Claude, codex: Codex, post: Post) -> None:
-    """At rest, at work, behind a half-typed line, behind an Esc, and after its person
-    closed it: each letter is one turn, and none is lost."""
+    """At rest, at work, behind a half-typed line, behind an Esc, and once its person
+    opened it again: each letter is one turn that answers, and none is lost."""
     home = ("--home", str(codex.home))
     codex.live("cx")
     claude.type("cx", "hello")
     claude.shows("cx", "ok")
     done = post.json("codex", "peer", "bob", "--cwd", str(claude.work), *home)
     assert done["name"] == "bob"
-    at_rest = post.send("bob", "letter one")
-    post.reached("bob", at_rest, "seen", 40)
-    assert "letter one" in claude.screen("cx")
-    answer = post.ok("ask", "--from", "svc", "--timeout", "30", "bob", "is it green?")
-    assert "ok" in answer
-    claude.type("cx", "SLEEP 4 busy")
-    behind = post.send("bob", "letter two")
-    claude.keys("cx", "-l", "a draft")
-    post.reached("bob", behind, "seen", 60)
-    assert "a draft" in claude.screen("cx")
-    claude.keys("cx", "C-u")
-    claude.type("cx", "SLEEP 30 stop me")
-    until(lambda: '"busy"' in post.ok("codex", "ls", "--json", *home), "busy", 20, 0.2)
-    kept = post.send("bob", "letter three")
-    post.reached("bob", kept, "offered", 30)
-    claude.keys("cx", "Escape")
-    waits(post, kept, "interrupted")
-    post.kill()
-    post.start()
-    waits(post, kept, "interrupted")
-    claude.type("cx", "go on")
-    post.reached("bob", kept, "seen", 60)
-    claude.keys("cx", "C-c")
+    with ThreadPoolExecutor() as pool:
+        Asked.of(pool, post, "letter one").answered(post)
+        assert "letter one" in claude.screen("cx")
+        claude.type("cx", "SLEEP 4 busy")
+        behind = Asked.of(pool, post, "letter two")
+        claude.keys("cx", "-l", "a draft")
+        behind.answered(post)
+        assert "a draft" in claude.screen("cx")
+        claude.keys("cx", "C-u")
+        claude.type("cx", "SLEEP 30 stop me")
+        busy = lambda: '"busy"' in post.ok("codex", "ls", "--json", *home)  # noqa: E731
+        until(busy, "busy", 20, 0.2)
+        kept = Asked.of(pool, post, "letter three")
+        post.reached("bob", kept.id, "offered", 30)
+        claude.keys("cx", "Escape")
+        waits(post, kept.id, "interrupted")
+        post.kill()
+        post.start()
+        waits(post, kept.id, "interrupted")
+        claude.type("cx", "go on")
+        kept.answered(post)
+        claude.keys("cx", "C-c")
+        claude.tmux("kill-session", "-t", "cx", check=False)
+        until(lambda: "not-loaded" in post.ok("legs", "bob"), "it is closed", 120, 1.0)
+        later = Asked.of(pool, post, "letter four")
+        waits(post, later.id, "not-loaded")
+        codex.live("again", "resume", done["thread"])
+        later.answered(post)
+    for text in ("letter one", "letter two", "letter three", "letter four"):
+        assert turns(codex, text) == 1, text
+
+
+def turns(codex: Codex, text: str) -> int:
+    """In how many prompts of the thread the text is, by its last request."""
+    every = json.loads(codex.log()[-1]["text"])["input"]
+    return sum(text in json.dumps(one) for one in every if one.get("role") == "user")
+
+
+@pytest.mark.parametrize("point", ["queued", "taken"])
+def test_a_thread_that_is_killed_loses_no_letter(
+    claude: Claude, codex: Codex, post: Post, point: str
+) -> None:
+    """One that waited behind its turn is a turn of who opens it again.  One that was
+    its turn may have been acted on: that is shown and told; a word gives it anew."""
+    home = ("--home", str(codex.home))
+    codex.live("cx")
+    claude.type("cx", "hello")
+    claude.shows("cx", "ok")
+    done = post.json("codex", "peer", "bob", "--cwd", str(claude.work), *home)
+    if point == "queued":
+        claude.type("cx", "SLEEP 60 work")
+        until(lambda: "SLEEP 60 work" in str(codex.log()), "it works", 20, 0.2)
+        message = post.send("bob", "do not lose me")
+        post.reached("bob", message, "offered", 30)
+    else:
+        message = post.send("bob", "SLEEP 6 do not lose me")
+        until(lambda: "do not lose me" in str(codex.log()), "it is given", 30, 0.2)
+    codex.kill()
     claude.tmux("kill-session", "-t", "cx", check=False)
-    until(lambda: "not-loaded" in post.ok("legs", "bob"), "it is closed", 120, 1.0)
-    later = post.send("bob", "letter four")
-    waits(post, later, "not-loaded")
+    assert "seen" not in post.rungs("bob", message)
+    codex.live("again", "resume", done["thread"])
+    if point == "taken":
+        waits(post, message, "interrupted")
+        assert post.notice("svc", message)["msg"]["kind"] == "notice"
+        post.ok("queue", "requeue", message)
+    post.reached("bob", message, "seen", 60)
+    assert turns(codex, "do not lose me") == (1 if point == "queued" else 2)
 
 
 def test_a_name_without_a_terminal_gets_each_letter_as_a_run(

@@ -1,6 +1,8 @@
 """The template of Claude Code without a terminal, with the real client."""
 
 import json
+import os
+import signal
 from typing import Any
 
 import pytest
@@ -44,3 +46,22 @@ def test_a_conversation_without_a_terminal_goes_on_and_answers(
     given = claude.texts("reviewer")
     for text in ("> are you there?", "> and the build?", "> thank you"):
         assert any(text in one for one in given), given
+
+
+def test_a_run_that_is_killed_keeps_its_letter(claude: Claude, post: Post) -> None:
+    """It may have been acted on: that is shown and told, and a word gives it anew, in
+    the same conversation."""
+    bind(claude, post, "reviewer")
+    ask = ("ask", "--from", "svc", "--timeout", "50", "reviewer")
+    assert post.ok(*ask, "are you there?") == "ok\n"
+    session = claude.ids["reviewer"] = row(post)["session"]
+    message = post.send("reviewer", "SLEEP 5 and do not lose me")
+    claude.given("reviewer", "do not lose me")
+    for pid in claude.running("claude"):
+        os.kill(pid, signal.SIGKILL)
+    post.has("reviewer", message, reason="interrupted")
+    assert post.notice("svc", message)["msg"]["kind"] == "notice"
+    assert "seen" not in post.rungs("reviewer", message)
+    post.ok("queue", "requeue", message)
+    post.reached("reviewer", message, "seen", 60)
+    assert row(post)["session"] == session

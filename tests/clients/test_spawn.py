@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -10,9 +11,11 @@ from homi.seats.server import Server
 from tests.clients.codex import Codex
 from tests.clients.conftest import Post
 from tests.clients.harness import Claude
-from tests.clients.test_claude import END, bash
+from tests.clients.test_claude import END, address, bash, mail
 from tests.standin.place import until
 
+# By itself it asks a model what it may do, which is none here.
+MANUAL = ("--", "--permission-mode", "manual")
 pytestmark = [pytest.mark.clients, pytest.mark.timeout(240)]
 
 
@@ -46,15 +49,31 @@ def listed(post: Post, name: str) -> dict[str, Any]:
     return dict(next(r for r in map(json.loads, rows) if r["name"] == name))
 
 
+def answers(claude: Claude, post: Post, name: str) -> None:
+    """Somebody asks; the session answers by its own tool."""
+    with ThreadPoolExecutor(1) as pool:
+        ask = ("ask", "--from", "svc", "--timeout", "50", name, "is it green?")
+        said = pool.submit(post.ok, *ask)
+        turn = claude.given(name, "is it green?")
+        claude.status(name, "idle")
+        claude.push(name, mail(address(turn), "as grass"), END)
+        post.ok("seat", "send", name, "answer it")
+        assert said.result(90) == "as grass\n"
+    asked = post.stored(name, "is it green?")["msg"]["id"]
+    post.reached(name, asked, "answered", 30)
+    claude.status(name, "idle")
+
+
 def test_a_session_is_spawned_replaced_and_ended(claude: Claude, post: Post) -> None:
     """It is called so from the start, takes mail of any mode, and its successor has
     the name once it is gone."""
-    first = spawn(claude, post, "ada")
+    first = spawn(claude, post, "ada", *MANUAL)
     known(claude, "ada", first["pid"])
     message = post.send("ada", "the build is red")
     claude.given("ada", "the build is red")
     post.reached("ada", message, "seen", 30)
     claude.status("ada", "idle")
+    answers(claude, post, "ada")
 
     second = json.loads(post.ok("respawn", "ada", "--json"))
     assert second["pid"] != first["pid"]
@@ -80,13 +99,25 @@ def test_a_session_is_spawned_replaced_and_ended(claude: Claude, post: Post) -> 
 def test_mail_starts_a_session_that_reads_it_and_one_is_adopted(
     claude: Claude, post: Post
 ) -> None:
-    """Nobody touched a key."""
-    assert spawn(claude, post, "bob", "--on-mail")["state"] == "waiting"
+    """Nobody touched a key; who is started after one that was killed in its turn has
+    that turn's mail."""
+    assert spawn(claude, post, "bob", "--on-mail", *MANUAL)["state"] == "waiting"
     message = post.send("bob", "wake up")
     row = until(lambda: (r := listed(post, "bob"))["state"] == "ready" and r, "", 60)
     known(claude, "bob", row["pid"])
     claude.given("bob", "wake up")
     post.reached("bob", message, "seen", 30)
+    claude.status("bob", "idle")
+    answers(claude, post, "bob")
+
+    message = post.send("bob", "SLEEP 5 and do not lose me")
+    claude.given("bob", "do not lose me")
+    claude.kill("bob")
+    until(lambda: listed(post, "bob").get("failures") == 1, "its end is noticed", 30)
+    row = post.json("respawn", "bob")  # else it is a minute until it is started
+    known(claude, "bob", row["pid"])
+    assert "repeat" in claude.given("bob", "do not lose me")
+    post.reached("bob", message, "seen", 60)
 
     claude.start("other")
     done = post.json("adopt", "mia", "--session", claude.ids["other"])
@@ -129,8 +160,7 @@ def test_what_a_started_session_asks_is_told_to_the_person_nobody_else_sees_it(
         settings.write(f"notify = {json.dumps([str(program)])}\n")
     post.kill()
     post.start()
-    manual = ("--", "--permission-mode", "manual")
-    known(claude, "ada", spawn(claude, post, "ada", *manual)["pid"])
+    known(claude, "ada", spawn(claude, post, "ada", *MANUAL)["pid"])
     claude.push("ada", bash("touch asked-for"), END)
     message = post.send("ada", "touch it")
     until(told.exists, "the person is told of ada", 30)
