@@ -72,6 +72,7 @@ class Ordering:
         self._tasks: dict[Name, asyncio.Task[None]] = {}
         self._walking: set[Name] = set()  # those that wait for other devices
         self._lifted: set[Name] = set()  # those that wait for nothing any more
+        self._stopping = False
 
     def sweep(self) -> None:
         """Go on with every name that older mail comes for, or newer mail waits for."""
@@ -104,6 +105,7 @@ class Ordering:
 
     def stop(self) -> None:
         """Begin nothing more; names.json says what is to be done."""
+        self._stopping = True
         for task in self._tasks.values():
             task.cancel()
 
@@ -128,7 +130,7 @@ class Ordering:
 
     def _go(self, name: Name) -> None:
         """See that something goes on with the name."""
-        if name in self._tasks:
+        if name in self._tasks or self._stopping:
             return
         task = asyncio.get_running_loop().create_task(self._run(name))
         self._tasks[name] = task
