@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from tests.crash.between import Between, Lane
-from tests.crash.steps import steps
 from tests.crash.test_move_kill import COMING, LEAVING, again, claimed, moving
 from tests.crash.traffic import seed
 from tests.integration.linked import Pair
@@ -17,7 +16,6 @@ from tests.integration.restarting import restart
 from tests.standin import sshd
 from tests.standin.place import Place, homi_command, until
 
-SMALL = {"move-copied", "move-arrived"}
 PART = 20  # letters before a move, while it is on, and after
 
 
@@ -75,7 +73,8 @@ def stands_still(place: Place) -> bool:
     return stat.rpartition(")")[2].split()[0] == "T"
 
 
-@pytest.mark.parametrize("point", steps([*COMING, *LEAVING], SMALL))
+@pytest.mark.soak
+@pytest.mark.parametrize("point", [*COMING, *LEAVING])
 def test_a_restart_in_a_move_leaves_one_owner_and_every_letter_once(
     pair: Pair, point: str
 ) -> None:
