@@ -13,7 +13,7 @@ import pytest
 from tests.crash.between import Lane
 from tests.crash.steps import steps
 from tests.crash.test_move_kill import FEW, MANY, ORDERING, again, claims, moving
-from tests.integration.linked import Pair
+from tests.integration.linked import Pair, key_of
 from tests.standin import sshd
 from tests.standin.place import PATIENCE, Place, until
 
@@ -47,14 +47,14 @@ class Other(Lane):
 
 
 class Senders:
-    """Two on the device that a name comes back to, and one on the other."""
+    """Two on the device that a name comes back to, and one on each other."""
 
-    def __init__(self, pair: Pair, name: str, part: int) -> None:
-        """Each sends a fourth at first."""
+    def __init__(self, place: Place, others: list[Place], name: str, part: int) -> None:
+        """Each has four parts to send."""
         self.part = part
-        near = (pair.laptop, name, 4 * part)
-        self.near = [Lane(*near), Other(*near)]
-        self.all = [*self.near, Lane(pair.mini, f"{name}@laptop", 4 * part)]
+        self.near = [Lane(place, name, 4 * part), Other(place, name, 4 * part)]
+        far = f"{name}@{place.device}"
+        self.all = [*self.near, *(Lane(one, far, 4 * part) for one in others)]
         for lane in self.all:
             lane.start()
 
@@ -77,6 +77,15 @@ class Senders:
 
         return until(arrived, "all arrived", 30)
 
+    def settle(self, place: Place, name: str) -> None:
+        """All is there, once and in the order of each lane."""
+        found = self.came(place, name)
+        for lane in self.all:
+            lane.stop()
+            assert [one for one in found if one in {*lane.ids}] == lane.ids
+            assert lane.wrong == []
+        until(lambda: in_order(place), "nothing waits for older mail")
+
 
 def in_order(place: Place) -> bool:
     """Whether no name of a device waits for older mail."""
@@ -92,7 +101,7 @@ def test_a_name_that_comes_back_has_every_letter_once_and_in_order(
     laptop, mini = pair.laptop, pair.mini
     name = f"{there}-{here}".strip("-")
     laptop.ok("claim", name)
-    senders = Senders(pair, name, FEW if small else MANY)
+    senders = Senders(laptop, [mini], name, FEW if small else MANY)
     senders.send(senders.all, 1)
     senders.promised(senders.all)
     laptop.ok("move", name, "mini")
@@ -118,9 +127,35 @@ def test_a_name_that_comes_back_has_every_letter_once_and_in_order(
     until(lambda: not moving(laptop) and not moving(mini), "the move ended", 30)
     if name in claims(mini):
         laptop.ok("move", f"{name}@mini")
-    found = senders.came(laptop, name)
-    for lane in senders.all:
-        lane.stop()
-        assert [one for one in found if one in {*lane.ids}] == lane.ids
-        assert lane.wrong == []
-    until(lambda: in_order(laptop), "nothing waits for older mail")
+    senders.settle(laptop, name)
+
+
+@pytest.mark.soak
+def test_a_name_that_comes_back_over_a_third_device_keeps_each_lane_in_order(
+    pair: Pair,
+) -> None:
+    """What is under way went from device to device; the third sends, too."""
+    laptop, mini = pair.laptop, pair.mini
+    with pair.place("hub", 15) as hub, sshd.Sshd(hub) as server:
+        hub.state.mkdir(mode=0o700)
+        key_of(hub)
+        hub.start()
+        server.authorize("".join(pair.forced(one, hub) for one in (laptop, mini)))
+        for one in (laptop, mini):
+            server.reach(one)
+            hub.ok("link", "add", one.device, "--key", key_of(one))
+            one.ok("link", "add", "hub", "--key", key_of(hub), "--host", "hub")
+            pair.is_(one, "hub", "up")
+        hub.ok("claim", "svc")
+        laptop.ok("claim", "fay")
+        senders = Senders(laptop, [mini, hub], "fay", MANY)
+        senders.send(senders.all, 1)
+        laptop.ok("move", "fay", "mini")
+        senders.send(senders.all, 2)
+        mini.ok("move", "fay", "hub")
+        senders.send(senders.all, 4)
+        laptop.ok("move", "fay@hub")
+        senders.promised(senders.all)
+        senders.settle(laptop, "fay")
+        for one in (laptop, mini):
+            one.ok("link", "rm", "hub")
