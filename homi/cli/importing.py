@@ -13,6 +13,7 @@ import click
 import msgspec
 
 from homi import paths
+from homi.address import show
 from homi.admitted import Imported, ImportedRow
 from homi.cli import options, output
 from homi.cli.caller import connect
@@ -147,15 +148,18 @@ class _Importer:
 def read(source: str | None, form: str | None, *, pending: bool) -> Iterator[Found]:
     """The messages of a file, a Maildir or standard input, each with its place."""
     if source is not None and source != "-":
+        if not source:
+            raise NoInput("the file has no name", hint="without PATH, standard input")
         path = Path(source)
-        if path.is_dir():
+        try:
+            # A path that is too long is no folder either: opening it says so.
+            file = None if os.path.isdir(path) else path.open("rb")
+        except OSError as error:
+            raise NoInput(f"cannot read {show(source)}: {error.strerror}") from error
+        if file is None:
             if form not in (None, "maildir"):
                 raise Usage(f"{path} is a folder", hint="--format maildir")
             return _of_maildir(path, pending=pending)
-        try:
-            file = path.open("rb")
-        except OSError as error:
-            raise NoInput(f"cannot read {path}: {error.strerror}") from error
         total = path.stat().st_size
     else:
         if os.isatty(0):

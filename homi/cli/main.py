@@ -17,6 +17,7 @@ from homi.cli import meant
 from homi.errors import Interrupted, Usage
 
 COMPLETE = "_HOMI_COMPLETE"  # set by a shell that completes a line
+LONGEST = 400  # characters of what is wrong with a command line
 # verb -> module; the modules are named after the pages that describe them.
 MODULES = {
     "start": "service",
@@ -172,7 +173,9 @@ def _plain(error: click.UsageError) -> str:
     if isinstance(error, click.NoSuchOption):
         return f"no such option {show(error.option_name)}"
     text = error.format_message()
-    return " ".join((text[:1].lower() + text[1:]).split()).removesuffix(".")
+    text = " ".join((text[:1].lower() + text[1:]).split()).removesuffix(".")
+    # What was given stands in it whole, whatever that is.
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 
 def _hint(error: click.UsageError) -> str:

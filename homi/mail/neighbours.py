@@ -1,7 +1,7 @@
 """What the files tell of other devices: which are linked, and their names as told last.
 
-Reads links.json and known.json, with or without a daemon; a damaged one is as if it
-held nothing.  homi-mailbox(5) has the fields.
+Reads known.json, with or without a daemon; a damaged file is as if it held nothing.
+homi-mailbox(5) has the fields.
 """
 
 from collections.abc import Iterator
@@ -10,16 +10,16 @@ from typing import Any
 
 import msgspec
 
-from homi.address import is_name
+from homi.address import Device, is_name
 from homi.far import FarName, FarRow
 from homi.links.known import Told
+from homi.mail.places import linked
 from homi.store.whole import read_plain
 
 
-def devices(root: Path) -> list[str]:
-    """The linked devices."""
-    found = _read(root / "links.json").get("devices")
-    return sorted(filter(is_name, found)) if isinstance(found, dict) else []
+def devices(root: Path) -> list[Device]:
+    """The linked devices, by name."""
+    return sorted(linked(root, _unsaid))
 
 
 def far(root: Path) -> list[FarRow]:
@@ -34,6 +34,10 @@ def addresses(root: Path) -> Iterator[str]:
     for row in far(root):
         yield from (f"{one.name}@{row.device}" for one in row.names)
         yield f"owner@{row.device}"
+
+
+def _unsaid(_text: str) -> None:
+    """Who completes a line, or lists all devices, is told by other verbs."""
 
 
 def _row(device: str, raw: object) -> FarRow:

@@ -141,15 +141,7 @@ class Places:
 
     def devices(self) -> list[Device]:
         """The linked devices; none where links.json cannot be read, which is noted."""
-        path = self.root / "links.json"
-        try:
-            raw = msgspec.json.decode(read_plain(path), type=dict[str, Any])
-        except FileNotFoundError:
-            return []
-        except (OSError, ValueError, RecursionError):
-            self.note(f"cannot read {path}")
-            return []
-        return [Device(device) for device in _entries(raw.get("devices"))]
+        return linked(self.root, self.note)
 
     def place(self, text: str) -> Name:
         """The place to read that an address means: a mailbox, also one of a released
@@ -267,6 +259,19 @@ def _mirrors(raw: object) -> dict[str, dict[str, Any]]:
         for to, entry in items
         if all(map(is_name, to.split("@", 1))) and isinstance(entry, dict)
     }
+
+
+def linked(root: Path, note: Callable[[str], None]) -> list[Device]:
+    """The devices that links.json has; none where it cannot be read, which is noted."""
+    path = root / "links.json"
+    try:
+        raw = msgspec.json.decode(read_plain(path), type=dict[str, Any])
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError, RecursionError):
+        note(f"cannot read {path}")
+        return []
+    return [Device(device) for device in _entries(raw.get("devices"))]
 
 
 def _entries(raw: object) -> dict[Name, dict[str, Any]]:

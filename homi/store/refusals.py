@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from homi.address import show
 from homi.clock import rfc3339
 from homi.envelope import VERSION, MessageId, Via
 from homi.errors import NoInput, StorageFailed, ambiguous
@@ -91,7 +92,9 @@ def find(root: str, prefix: str, disk: Disk | None = None) -> Kept:
     none."""
     wanted = prefix.lower()
     if not wanted or not set(wanted) <= set("0123456789abcdef"):
-        raise NoInput(f"no entry {prefix!r}", hint="homi quarantine ls shows the ids")
+        raise NoInput(
+            f"no entry {show(prefix)}", hint="homi quarantine ls shows the ids"
+        )
     found = {
         kept.entry.id: kept
         for kept in entries(root, disk)
@@ -100,7 +103,9 @@ def find(root: str, prefix: str, disk: Disk | None = None) -> Kept:
     if len(found) > 1:
         raise ambiguous(wanted, *sorted(found))
     if not found:
-        raise NoInput(f"no entry {wanted}", hint="homi quarantine ls shows the ids")
+        raise NoInput(
+            f"no entry {wanted[:80]}", hint="homi quarantine ls shows the ids"
+        )
     return found.popitem()[1]
 
 

@@ -86,3 +86,11 @@ def test_every_family_with_a_list_shows_it_for_list() -> None:
     for name, family in families():
         if "ls" in family.commands:
             assert hint(family, name, "list") == f"did you mean homi {name} ls?"
+
+
+def test_ten_thousand_wrong_letters_are_not_all_said_again() -> None:
+    """The line that says what is wrong must still be found."""
+    with pytest.raises(Usage) as caught:
+        main.run(["setup", "k" * 10_240])
+    assert caught.value.text.startswith("invalid value for 'CLIENT': 'kkk")
+    assert len(caught.value.text) <= main.LONGEST + 1
