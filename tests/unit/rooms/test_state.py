@@ -1,6 +1,8 @@
 """rooms.json: what of it outlives the process, and what becomes of a broken one."""
 
+import errno
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -23,11 +25,22 @@ from homi.store.state import StateFile
 TEAM = Name("team")
 
 
-def opened(root: Path) -> tuple[Rooms, Names]:
-    """The rooms of a state root as a daemon finds them."""
-    disk = RealDisk()
-    names = Names(StateFile(str(root / "names.json"), disk, Claims))
-    return Rooms(StateFile(str(root / "rooms.json"), disk, State), names), names
+class Full(RealDisk):
+    """A disk that takes no new file once it is full."""
+
+    full = False
+
+    def open(self, path: str, flags: int, mode: int = 0o600) -> int:
+        if self.full and flags & os.O_CREAT:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return super().open(path, flags, mode)
+
+
+def opened(root: Path, disk: RealDisk | None = None) -> tuple[Rooms, Names]:
+    """The rooms of a state root as a daemon finds them; disk: the one of rooms.json."""
+    names = Names(StateFile(str(root / "names.json"), RealDisk(), Claims))
+    file = StateFile(str(root / "rooms.json"), disk or RealDisk(), State)
+    return Rooms(file, names), names
 
 
 def made(root: Path) -> tuple[Rooms, Names]:
@@ -165,12 +178,12 @@ def test_of_several_members_all_come_and_go_or_none(
 
 def test_a_room_whose_end_cannot_be_written_sends_to_nobody(tmp_path: Path) -> None:
     """Its claim is gone; who sends is told, as where it could be written."""
-    rooms, _ = made(tmp_path)
+    made(tmp_path)
+    disk = Full()
+    rooms, _ = opened(tmp_path, disk)
     told: list[Name] = []
     rooms.subscribe(told.append)
-    file = tmp_path / "rooms.json"
-    file.unlink()
-    (file / "in the way").mkdir(parents=True)
+    disk.full = True
     with pytest.raises(StorageFailed):
         rooms.close(TEAM)
     assert told == [TEAM]
