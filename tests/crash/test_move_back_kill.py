@@ -14,6 +14,7 @@ from tests.crash.between import Lane
 from tests.crash.steps import steps
 from tests.crash.test_move_kill import FEW, MANY, ORDERING, again, claims, moving
 from tests.integration.linked import Pair, key_of
+from tests.integration.test_move import ids
 from tests.standin import sshd
 from tests.standin.place import PATIENCE, Place, until
 
@@ -159,3 +160,30 @@ def test_a_name_that_comes_back_over_a_third_device_keeps_each_lane_in_order(
         senders.settle(laptop, "fay")
         for one in (laptop, mini):
             one.ok("link", "rm", "hub")
+
+
+@pytest.mark.soak
+def test_a_person_lets_newer_mail_go_on_where_the_other_device_is_away(
+    pair: Pair,
+) -> None:
+    """Until then it shows, the name does not move on, and a restart changes nothing."""
+    laptop, mini = pair.laptop, pair.mini
+    laptop.ok("claim", "gus")
+    laptop.ok("move", "gus", "mini")
+    gone = again(mini, HOMI_FAULT="move-there:1")
+    pair.both_up()
+    laptop.homi("move", "gus@mini")
+    assert gone.wait(PATIENCE) == -signal.SIGKILL
+    sent = laptop.send("gus", "newer", sender="bob")
+    again(laptop)
+    assert "newer mail waits for older mail from mini" in laptop.ok("ls")
+    assert ids(laptop, "gus") == []
+    assert "\tmoving\t" in laptop.ok("queue", "@laptop")
+    refused = laptop.homi("move", "gus", "mini")
+    assert (refused.returncode, "still on its way here" in refused.stderr) == (75, True)
+    assert laptop.ok("move", "gus", "--abort") == "gus stays here\n"
+    assert ids(laptop, "gus") == [sent]
+    assert laptop.homi("move", "gus", "--abort").returncode == 64
+    again(mini)
+    pair.both_up()
+    until(lambda: not moving(mini), "the move ended there, too")
