@@ -152,7 +152,7 @@ def _pickup(facts: Facts) -> Iterator[Verdict]:
     for path, one in bad[:SHOWN]:
         if one.text != pickup.UNFINISHED:
             fix = "homi restart" if facts.daemon else "homi start"
-            yield warn(f"{path} cannot be read", fix, "it is set aside")
+            yield warn(f"{path} cannot be read", fix, "a start sets it aside")
         elif _age(path, now) > STALE:
             name, aside = path, facts.root / f"{path.name}.aside"
             fix = shlex.join(["mv", os.fspath(name), os.fspath(aside)])

@@ -84,7 +84,7 @@ def _findings(facts: Facts) -> Iterator[Verdict]:
     status = facts.daemon.status
     for what in status.findings[:SHOWN]:
         if _ASIDE.search(what):
-            yield warn(visible(what), "homi restart", "it is kept")
+            yield warn(visible(what), "homi restart", "what it was is kept")
         else:
             yield warn(visible(what), hand="it stays there, and is passed over")
     for what in status.notes[:SHOWN]:

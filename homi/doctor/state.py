@@ -35,7 +35,7 @@ def _states(facts: Facts) -> Iterator[Verdict]:
             yield fail(f"{error.text}: a newer homi wrote it", UPDATE, error.hint)
         except (ValueError, RecursionError):
             fix = "homi restart" if facts.daemon else "homi start"
-            yield fail(f"{path} is damaged", fix, "it is set aside")
+            yield fail(f"{path} is damaged", fix, "a start sets it aside")
 
 
 def _layout(facts: Facts) -> Iterator[Verdict]:
@@ -50,7 +50,7 @@ def _layout(facts: Facts) -> Iterator[Verdict]:
         text = f"{path} is {_called(mode)}, and must be {WORDS[wanted]}"
         if ours:
             fix = "homi restart" if facts.daemon else "homi start"
-            yield fail(text, fix, "it is moved aside")
+            yield fail(text, fix, "a start moves it aside")
         else:
             # Not beside itself: in mail/ that would be another mailbox.
             there = shlex.quote(os.fspath(facts.root / f"{path.name}.aside"))

@@ -151,7 +151,7 @@ BREAKS = {
         "sent without a daemon", WARN, "1 messages wait", "homi start", RUN
     ),
     "pickup: unreadable": Break(
-        "half a file", WARN, "cannot be read", "homi start", RUN, "set aside"
+        "half a file", WARN, "cannot be read", "homi start", RUN, "sets it aside"
     ),
     "pickup: unfinished": Break(
         "half a file, a minute old", WARN, "never finished", r"mv \S+ \S+.aside", RUN
