@@ -13,6 +13,7 @@ from homi.address import Name
 from homi.clock import Clock, rfc3339
 from homi.doors.office import Office
 from homi.errors import CannotCreate, HomiError, Unavailable
+from homi.request import CallerClass
 from homi.seats import launch
 from homi.spawn.clients import CLAUDE
 from homi.spawn.state import Spawned
@@ -50,7 +51,7 @@ class Starting:
             cwd=cwd,
             argv=["--resume", session] if session else [],
             path=path,
-            by=["move"],
+            by=[CallerClass.PERSON],  # of the device it came from
             at=rfc3339(self._clock.wall()),
         )
 
