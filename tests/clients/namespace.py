@@ -164,7 +164,8 @@ class Namespace:
         return False
 
     def down(self) -> None:
-        """End every process of the namespace: sessions, services, API."""
+        """End every process of the namespace: sessions, services, API.  What homi
+        started outside of it has ended before."""
         if self.holder:
             self.tmux("kill-server", check=False)
             ours = self._own()
@@ -175,7 +176,20 @@ class Namespace:
                 with contextlib.suppress(AssertionError):
                     until(lambda: not self._inside(ours), "the namespace is empty", 3)
             self._unshared.wait(10)
-        shutil.rmtree(self.state, ignore_errors=True)
+        try:
+            until(lambda: not self._left(), "no process is left", 10)
+        finally:
+            shutil.rmtree(self.state, ignore_errors=True)
+
+    def _left(self) -> list[str]:
+        """The living processes that were started with a path of ours."""
+        found = []
+        for entry in Path("/proc").iterdir():
+            with contextlib.suppress(OSError):
+                if entry.name.isdigit():
+                    words = (entry / "cmdline").read_text(errors="replace")
+                    found += [words] * (f"{self.state}/" in words)
+        return found
 
     def running(self, program: str) -> list[int]:
         """The living processes of our namespace that are that program, or a script of
