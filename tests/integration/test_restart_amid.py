@@ -249,6 +249,24 @@ def test_a_seat_keeps_its_draft_and_is_typed_into_once(place: Place) -> None:
     place.ok("seat", "kill", "ada")
 
 
+@needs_tmux
+@pytest.mark.soak
+def test_a_line_that_is_being_typed_is_answered_before_the_restart(
+    place: Place,
+) -> None:
+    """With what became of it, and not that the daemon went away."""
+    stand = Bound(place)
+    stand.keys("mangle", "Enter")
+    until(lambda: "mangle" in stand.got("line"), "it draws another line than it has")
+    typing = begun(place, "seat", "send", "ada", "hello there")
+    until(lambda: stand.got("paste"), "the line is pasted")
+    ended(begun(place, "restart"))
+    _, err = typing.communicate(timeout=60)
+    assert typing.returncode == os.EX_TEMPFAIL
+    assert "Enter was not pressed" in err
+    place.ok("seat", "kill", "ada")
+
+
 def test_calls_of_tools_meet_no_failure_in_restarts(place: Place) -> None:
     """One that waits for an answer, one that waits for mail, and short ones all the
     time; a second restart is asked for in the first."""
