@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
+from homi.assembly.orphans import Orphans, children
 from homi.assembly.supervision import Supervision
 from homi.doors.control import ControlDoor
 from homi.doors.office import Office
@@ -59,6 +60,8 @@ class Succession:
         self._quiet = quiet
         self._heritage = heritage
         self._supervision = Supervision(os.environ)
+        # Before any child of its own is started.
+        self._orphans = Orphans(children() if heritage.any else [])
         self._parts = parts
         self._shut = shut
         self._end = end
@@ -79,12 +82,14 @@ class Succession:
         """Every door is open: what nobody asked for is given up."""
         self._heritage.close()
         self._supervision.ready(loop)
+        self._orphans.start(loop)
 
     def ending(self, why: str) -> None:
         """The daemon begins to end; for another reason than ours nobody follows."""
         self._abandoned = self._abandoned or why != WHY
         follows = self._heir is not None and not self._abandoned
         self._supervision.ending(follows=follows)
+        self._orphans.stop()
 
     def hurry(self) -> None:
         """All parts have ended: whoever follows waits for no thread that is at work

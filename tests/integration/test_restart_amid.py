@@ -190,6 +190,11 @@ def test_agents_that_are_being_started_are_waited_for_on(place: Place) -> None:
         place.ok("seat", "kill", name)
 
 
+def children(pid: int) -> list[str]:
+    """The children of a process, also those that ended and were not waited for."""
+    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+
+
 @needs_tmux
 @pytest.mark.soak
 def test_a_thread_that_waits_for_git_holds_no_restart_up(place: Place) -> None:
@@ -212,7 +217,11 @@ def test_a_thread_that_waits_for_git_holds_no_restart_up(place: Place) -> None:
     until(lambda: not gate.exists(), "git is at work")
     restart(place)
     assert json.loads(ended(one))["state"] == "ready"
+    assert place.daemon is not None
+    pid = place.daemon.pid
+    assert len(children(pid)) == 1
     (place.bin / "gate.1").write_text("go\n")
+    until(lambda: not children(pid), "the git that was left is waited for")
     seats = Server.of(place.state).seats()
     assert [seat.name for seat in seats] == ["eve"]
     place.ok("seat", "kill", "eve")
