@@ -37,6 +37,7 @@ COLUMNS = (
     "NOTE",
 )
 OFFSET_SHOWN = 5.0  # s the clocks of two devices may differ before it is said
+ACCEPTED = "accepted"  # the way of a connection that the other device dialled
 SEATS = "may drive the seats here"
 CHECK = 75.0  # s all of a check may take: a dial, then three probes
 
@@ -247,24 +248,33 @@ def _unknown(peering: Peering) -> LinkRow:
 
 
 def _cells(row: LinkRow) -> tuple[Cell, ...]:
-    """The cells of a row; for a person the note stands below the table."""
+    """The cells of a row.
+
+    For a person one column tells way and host, and one how lately it answered or was
+    heard: all fits into 80 places so.  What is longer stands below the table.
+    """
+    person = output.terminal()
     seats = SEATS if row.seats else ""
-    notes = filter(None, (row.text, row.fix, seats))
-    note = "" if output.terminal() else "; ".join(notes)
+    note = "; ".join(filter(None, (row.text, row.fix, seats)))
     way = f"over {row.via}" if row.via else row.way
+    answers = "" if row.ms is None else f"{row.ms:.1f} ms"
+    if person and row.heard and not answers:
+        answers = f"heard {output.when(row.heard)}"
+    if person and row.host and way != ACCEPTED:
+        way = way if row.via else f"to {row.host}"
     return (
         row.device,
         row.state,
         output.when(row.since),
-        output.when(row.heard),
-        "" if row.ms is None else f"{row.ms:.1f} ms",
+        "" if person else output.when(row.heard),
+        answers,
         row.pending,
         output.when(row.oldest),
         way,
-        row.host,
+        "" if person else row.host,
         output.until(row.next_try),
-        _offset(row),
-        note,
+        "" if person else _offset(row),
+        "" if person else note,
     )
 
 
@@ -281,6 +291,9 @@ def _explain(row: LinkRow) -> None:
         output.line(f"{row.device}: {cell(row.text)}")
     if row.fix:
         output.line(f"{row.device}: to mend it: {cell(row.fix)}")
+    if offset := _offset(row):
+        side = "behind" if offset.startswith("-") else "ahead of"
+        output.line(f"{row.device}: its clock is {offset[1:]} {side} this one")
     if row.seats:
         output.line(f"{row.device}: {SEATS} (homi link add --no-allow-seats ends it)")
     if row.said and row.state != "up":

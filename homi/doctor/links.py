@@ -9,6 +9,7 @@ from homi.connection import Connection
 from homi.doctor.check import Check, Verdict, fail, remedied, warn, well
 from homi.doctor.facts import Facts
 from homi.linked import Checked, LinkRow
+from homi.links.host import typed
 from homi.requests import CheckLink
 from homi.visible import visible
 
@@ -26,7 +27,7 @@ def _links(facts: Facts) -> Iterator[Verdict]:
         text = f"the link to {row.device} is {row.state}{said}"
         hint = visible(row.fix) or f"homi link check {row.device}"
         if NO_DAEMON in row.text and row.way != ACCEPTED:
-            hint = f"ssh {row.host or row.device} homi start"
+            hint = f"ssh {typed(row.host or row.device)} homi start"
         if row.state in STUCK:
             yield remedied(fail(text), hint)
         elif row.state == PAUSED:

@@ -4,7 +4,6 @@ Owns the fields of the file, what of them cannot be, and which link leads to whi
 device; knows nothing of connections.  homi-mailbox(5) lists the fields.
 """
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
@@ -14,18 +13,12 @@ from homi.address import Device, is_name, parse_name, show
 from homi.config import HOPS_MAX
 from homi.errors import Usage, not_linked
 from homi.links import keys
+from homi.links.host import is_host
 from homi.store.lines import Finding
 from homi.store.state import StateFile
 from homi.store.whole import read_plain
 
 FILE = "links.json"
-# What ssh would read as an option, or split in two, is no host.
-_HOST = re.compile(r"[^\s\x00-\x1f\x7f-][^\s\x00-\x1f\x7f]{0,254}")
-
-
-def is_host(text: str) -> bool:
-    """Whether ssh takes text for one host, and for nothing else."""
-    return _HOST.fullmatch(text) is not None
 
 
 class Peering(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

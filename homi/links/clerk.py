@@ -179,13 +179,16 @@ class Clerk:
         rests = request.do == "pause"
         if peering.paused != rests:
             book.put(msgspec.structs.replace(peering, paused=rests))
-        elif not rests and (link := self._links.link(device)) is not None:
-            link.wake(person=True)
+        elif not rests:
+            self._links.revive()
+            if (link := self._links.link(device)) is not None:
+                link.wake(person=True)
         return Done(text=f"{request.do}d {device}")
 
     def check(self, device: str, done: Callable[[Checked], None]) -> None:
         """Three probes; a link that waits is dialled for them at once."""
         peering = self._links.book.need(device)
+        self._links.revive()
         way = self._links.route(peering.device)
         link = None if way is None else self._links.link(way)
         if link is None:

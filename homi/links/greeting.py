@@ -18,6 +18,7 @@ from homi.clock import Clock
 from homi.links import keys
 from homi.links.frames import LEAST, VERSION, End, Hello, Proof, encode
 from homi.links.pulse import KEEPALIVE, Parted
+from homi.visible import visible
 
 _DOMAIN = b"homi-link-1\0"
 
@@ -109,7 +110,7 @@ class Greeting:
         """Our proof, for the hello that came as line; Parted where they cannot meet."""
         if self._hello is not None:
             raise Parted(End.PROTOCOL, "hello came twice")
-        _meet(hello)
+        self._meet(hello)
         self._check_names(hello)
         self._pinned = self._pin(hello)
         self._hello, self._theirs = hello, line
@@ -135,6 +136,22 @@ class Greeting:
             software=hello.software,
             version=min(VERSION, hello.v),
             offset=hello.now - self._heard_at,
+        )
+
+    def _meet(self, hello: Hello) -> None:
+        """Parted where there is no version that both speak.
+
+        The text is the same truth on both ends: it names the device to be updated.
+        """
+        if hello.least <= VERSION and hello.v >= LEAST:
+            return
+        here, there = self._here.device, visible(hello.device)
+        older = here if hello.least > VERSION else there
+        raise Parted(
+            End.VERSION,
+            f"{visible(hello.software)} on {there} speaks link"
+            f" {_spoken(hello.least, hello.v)}, homi {__version__} on {here} speaks"
+            f" {_spoken(LEAST, VERSION)}: update homi on {older}",
         )
 
     def _check_names(self, hello: Hello) -> None:
@@ -170,11 +187,6 @@ class Greeting:
         return _DOMAIN + b"\n".join((role, first, second))
 
 
-def _meet(hello: Hello) -> None:
-    """Parted where there is no version that both speak."""
-    if hello.least > VERSION or hello.v < LEAST:
-        raise Parted(
-            End.VERSION,
-            f"{show(hello.software)} speaks link versions {hello.least} to {hello.v},"
-            f" homi {__version__} {LEAST} to {VERSION}: update the older one",
-        )
+def _spoken(least: int, most: int) -> str:
+    """The versions from least to most."""
+    return f"version {most}" if least == most else f"versions {least} to {most}"

@@ -5,6 +5,7 @@ homi-protocol(7) says what is signed, homi-mailbox(5) where the files are.
 """
 
 import os
+import shlex
 import stat
 from pathlib import Path
 
@@ -105,7 +106,12 @@ def _private(data: bytes, path: str) -> Ed25519PrivateKey:
     """The key in data; BadConfig where it is none of ours."""
     try:
         key = load_ssh_private_key(data, None)
-    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
+    except TypeError as error:  # it wants a password
+        raise BadConfig(
+            f"{path} has a passphrase, which nobody could type for a daemon",
+            hint=f"ssh-keygen -p -N '' -f {shlex.quote(path)} takes it off",
+        ) from error
+    except (ValueError, UnsupportedAlgorithm) as error:
         raise BadConfig(f"{path} is no usable private key", hint=_LOST) from error
     if not isinstance(key, Ed25519PrivateKey):
         raise BadConfig(f"{path} is no ed25519 key", hint=_LOST)

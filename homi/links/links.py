@@ -136,6 +136,14 @@ class Links:
         for link in list(self._links.values()):
             link.wake()
 
+    def revive(self) -> None:
+        """Begin the links that could not be begun: a person may have mended why."""
+        if self._broken is not None:
+            for peering in self.book.all():
+                if peering.device not in self._links:
+                    self._begin(peering)
+                    self._changed(peering.device)
+
     def subscribe(self, told: Callable[[Device], None]) -> Callable[[], None]:
         """Call told with each device whose link changed, or went; what is returned
         ends that."""
@@ -274,9 +282,12 @@ class Links:
             means = self._means or self._get_ready(self._loop)
         except HomiError as error:
             # Mail here goes on without links.
-            log.error("no link can be kept up: %s", error.text)
-            self._broken = Verdict(LinkState.UNREACHABLE, error.text, error.hint)
+            broken = Verdict(LinkState.UNREACHABLE, error.text, error.hint)
+            if broken != self._broken:
+                log.error("no link can be kept up: %s", error.text)
+            self._broken = broken
             return
+        self._broken = None
         link = self._links[peering.device] = Link(peering, means, self._told)
         link.start()
 

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
 from homi.doors.wire import LineHandler
+from homi.links.host import typed
 from homi.links.lines import Frames
 from homi.links.state import LinkState, Verdict
 
@@ -199,7 +200,9 @@ class Pipe:
         if self._status in NOT_THERE:
             return Verdict(away, f"{host} finds no homi to run", f"homi pair {host}")
         if self._status == NO_DAEMON:
-            return Verdict(away, f"no daemon runs on {host}", f"ssh {host} homi start")
+            return Verdict(
+                away, f"no daemon runs on {host}", f"ssh {typed(host)} homi start"
+            )
         if self._signal:
             return Verdict(away, f"homi on {host} was ended by SIG{self._signal}")
         if self._status:

@@ -7,6 +7,7 @@ device's is ever used, and what each of ssh's refusals means.  homi-link(1).
 import asyncio
 import logging
 import os
+import shlex
 import socket
 from collections.abc import Sequence
 from functools import partial
@@ -15,6 +16,7 @@ from typing import Any, cast
 
 import asyncssh
 
+from homi.links.host import parts, typed
 from homi.links.pipe import PLAIN, Maker, Pipe
 from homi.links.state import LinkState, Refusal, Verdict
 
@@ -111,7 +113,7 @@ class Dialler:
         hosts = await asyncio.get_running_loop().run_in_executor(
             None, Hosts, _files(found.known_hosts, self._home)
         )
-        client.meet(hosts, given)
+        client.meet(hosts, given, found.host_key_alias)
         tunnel = chain[-1] if chain else None
         made = await asyncssh.connect(
             **options | {"known_hosts": hosts.known, "tunnel": tunnel}
@@ -122,7 +124,7 @@ class Dialler:
 
     def _options(self, client: "_Client", given: str) -> dict[str, Any]:
         """What is fixed for every connection; the config gives the rest."""
-        user, host, port = _parts(given)
+        user, host, port = parts(given)
         config = [self._home / ".ssh" / "config", Path("/etc/ssh/ssh_config")]
         options: dict[str, Any] = {
             "host": host,
@@ -167,10 +169,11 @@ class _Client(asyncssh.SSHClient):
         self.line = ""
         self.host = ""
         self._hosts: Hosts | None = None
+        self._alias: str | None = None
 
-    def meet(self, hosts: Hosts, host: str) -> None:
-        """From now on it is that host."""
-        self._hosts, self.host = hosts, host
+    def meet(self, hosts: Hosts, host: str, alias: str | None) -> None:
+        """From now on it is that host; alias: what files of known hosts call it."""
+        self._hosts, self.host, self._alias = hosts, host, alias
 
     def auth_banner_received(self, msg: str, lang: str) -> None:
         """Kept as words: it says nothing of why a dial fails."""
@@ -181,18 +184,11 @@ class _Client(asyncssh.SSHClient):
     ) -> bool:
         """Never trusted here; whether the host is known otherwise is remembered."""
         self.offered = key.get_fingerprint()
-        self.line = host if port == PORT else f"[{host}]:{port}"
+        # OpenSSH looks an alias up as it stands, whatever the port is.
+        bare = port == PORT or self._alias is not None
+        self.line = host if bare else f"[{host}]:{port}"
         self.changed = self._hosts is not None and self._hosts.knows(host, addr, port)
         return False
-
-
-def _parts(given: str) -> tuple[str, str, int]:
-    """User, host and port of [user@]host[:port] or an alias; empty what is not said."""
-    user, _, host = given.rpartition("@")
-    head, colon, port = host.rpartition(":")
-    if colon and port.isdecimal() and (":" not in head or head.endswith("]")):
-        return user, head.strip("[]"), int(port)
-    return user, host, 0
 
 
 def _jumps(tunnel: object) -> list[str]:
@@ -219,25 +215,28 @@ def _of_ssh(error: asyncssh.Error, client: _Client, host: str) -> Verdict:
         return _of_host_key(text, client)
     if isinstance(error, asyncssh.PermissionDenied):
         return Verdict(LinkState.AUTH, text, f"homi pair {host}")
-    return Verdict(LinkState.UNREACHABLE, text, f"ssh {host} true shows more")
+    return Verdict(LinkState.UNREACHABLE, text, f"ssh {typed(host)} true shows more")
 
 
 def _of_host_key(text: str, client: _Client) -> Verdict:
     """A host that is not the one ssh knows, or that it never met."""
     shown = f" (it shows {client.offered})" if client.offered else ""
-    line = client.line or client.host
+    line = shlex.quote(client.line or client.host)
+    meet = f"ssh {typed(client.host)} true"
     if client.changed:
-        fix = f"ssh-keygen -R '{line}', then ssh {client.host} true to meet it anew"
+        fix = f"ssh-keygen -R {line}, then {meet} to meet it anew"
         text = f"{text}: another key is in known_hosts{shown}"
+    elif "revoked" in text:
+        fix = "its line @revoked in known_hosts says so: give the host another key"
     else:
-        fix = f"ssh {client.host} true, and compare the fingerprint"
+        fix = f"{meet}, and compare the fingerprint"
         text = f"{text}{shown}"
     return Verdict(LinkState.HOST_KEY, text, fix)
 
 
 def _of_system(error: OSError | ValueError, host: str) -> Verdict:
     """What the network, or a file of ssh's, said."""
-    fix = f"ssh {host} true shows more"
+    fix = f"ssh {typed(host)} true shows more"
     if isinstance(error, asyncssh.KeyImportError):
         return Verdict(
             LinkState.AUTH, f"the device's key: {error}", f"homi pair {host}"

@@ -88,7 +88,7 @@ def of_end(reason: str, text: str, host: str | None) -> Verdict:
     fixes = {
         LinkState.AUTH: pair,
         LinkState.DEVICE_KEY: f"{pair}, if the device was set up anew",
-        LinkState.VERSION: f"{pair} brings the same homi there",
+        LinkState.VERSION: "update the older of the two homi",
     }
     words = text or _WORDS.get(reason, reason)
     return Verdict(state, words, fixes.get(state, ""))

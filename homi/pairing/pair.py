@@ -25,6 +25,7 @@ from homi.errors import (
 from homi.linked import Checked
 from homi.links import keys
 from homi.links.book import Book, Peering
+from homi.links.host import typed
 from homi.pairing import admission
 from homi.pairing.card import Card, own
 from homi.pairing.install import install
@@ -125,7 +126,7 @@ def _judge(root: Path, mine: Card, card: Card, wanted: Wanted) -> None:
             hint="a copy of a state root needs a key of its own: remove its keys/",
         )
     # A name that is given there counts when the daemon starts anew.
-    stop = f"ssh {wanted.host} {card.exe} stop"
+    stop = f"ssh {typed(wanted.host)} {card.exe} stop"
     if wanted.name is not None and card.device != wanted.name:
         raise Usage(
             f"the device there is called {card.device}, not {wanted.name}",

@@ -18,7 +18,7 @@ from typing import NamedTuple, Self
 
 from homi.address import show
 from homi.errors import HomiError, NotAllowed, TimedOut, Unavailable, Usage
-from homi.links.book import is_host
+from homi.links import host as dialled
 
 CONNECT = 10  # s for the connection alone
 GRACE = 2.0  # s: what ssh takes to end by itself
@@ -58,12 +58,15 @@ class Ssh:
 
     def __init__(self, host: str) -> None:
         """host as ssh takes it.  Usage (64) for what is none, 69 without an ssh."""
-        if not is_host(host):
+        if not dialled.is_host(host):
             raise Usage(f"{show(host)} is no host", hint="homi pair USER@HOST")
         program = shutil.which("ssh")
         if program is None:
             raise Unavailable("there is no ssh here", hint="install an OpenSSH client")
         self.host = host
+        self.typed = dialled.typed(host)  # behind ssh, in a hint
+        *options, name = dialled.argv(host)
+        self._target = [*options, "--", name]
         self._program = program
         self._folder = Path(tempfile.mkdtemp(prefix="homi-", dir="/tmp"))
 
@@ -77,7 +80,7 @@ class Ssh:
         mark = secrets.token_hex(8)  # whatever a shell prints at its start is before it
         whole = f"echo; echo {mark}\n{script}"
         command = shlex.join(["sh", "-c", whole, "sh", *args])
-        argv = [*self._options(), "--", self.host, command]
+        argv = [*self._options(), *self._target, command]
         done, err = self._call(argv, given, limit)
         _, found, out = done.stdout.partition(f"\n{mark}\n".encode())
         if found:
@@ -86,12 +89,12 @@ class Ssh:
             raise refusal(self.host, err)
         raise Unavailable(
             f"{self.host} runs no command for you (status {done.returncode})",
-            hint=f"this must print hello: ssh {self.host} echo hello",
+            hint=f"this must print hello: ssh {self.typed} echo hello",
         )
 
     def close(self) -> None:
         """End the connection; nothing of it is left."""
-        asked = [*self._options(), "-O", "exit", "--", self.host]
+        asked = [*self._options(), "-O", "exit", *self._target]
         with contextlib.suppress(HomiError):
             self._call(asked, b"", limit=CONNECT)
         shutil.rmtree(self._folder, ignore_errors=True)
@@ -153,6 +156,7 @@ class Ssh:
 
 def refusal(host: str, err: str) -> HomiError:
     """ssh's own failure, with the exact fix."""
+    typed = dialled.typed(host)
     lines = [line.strip() for line in err.splitlines() if line.strip()]
     said = "; ".join(lines[-SAID:]) or "ssh said nothing"
     if "HOST IDENTIFICATION HAS CHANGED" in err:
@@ -163,15 +167,15 @@ def refusal(host: str, err: str) -> HomiError:
         return NotAllowed(
             f"the host key of {host} has changed",
             hint="if you know why: ssh-keygen -R "
-            f"{shlex.quote(known)}, then ssh {host} true, and pair again",
+            f"{shlex.quote(known)}, then ssh {typed} true, and pair again",
             reason="host-key",
         )
     for words, text, fix in _FAILURES:
         if words in err:
             kind = Unavailable if fix.startswith("!") else NotAllowed
-            hint = fix.removeprefix("!").format(host=host)
+            hint = fix.removeprefix("!").format(host=host, typed=typed)
             return kind(text.format(host=host, said=said), hint=hint)
-    return Unavailable(f"ssh {host}: {said}", hint=f"this must work first: ssh {host}")
+    return Unavailable(f"ssh {host}: {said}", hint=f"this must work first: ssh {typed}")
 
 
 # What ssh says, what that means, and the fix; with ! where no door was found at all.
@@ -179,7 +183,7 @@ _FAILURES = (
     (
         "Host key verification failed",
         "{host} is not known to your ssh yet",
-        "ssh {host} true, compare the fingerprint and say yes; then pair again",
+        "ssh {typed} true, compare the fingerprint and say yes; then pair again",
     ),
     (
         "Too many authentication failures",
@@ -189,13 +193,13 @@ _FAILURES = (
     (
         "Permission denied",
         "{host} does not let you in: {said}",
-        "ssh-copy-id {host}; for a key with a passphrase: ssh-add, or pair at a"
+        "ssh-copy-id {typed}; for a key with a passphrase: ssh-add, or pair at a"
         " terminal",
     ),
-    ("Could not resolve", "no host {host}: {said}", "!is the name right? ssh {host}"),
+    ("Could not resolve", "no host {host}: {said}", "!is the name right? ssh {typed}"),
     ("refused", "{host} has no sshd: {said}", "!start sshd there, or name its port"),
-    ("timed out", "{host} does not answer: {said}", "!is it up? ssh {host} true"),
-    ("No route", "{host} cannot be reached: {said}", "!is it up? ssh {host} true"),
+    ("timed out", "{host} does not answer: {said}", "!is it up? ssh {typed} true"),
+    ("No route", "{host} cannot be reached: {said}", "!is it up? ssh {typed} true"),
 )
 
 

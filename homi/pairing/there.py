@@ -71,7 +71,7 @@ class There:
             said = f": it says {why.partition(chr(9))[2]}" if why else ""
             raise Unavailable(
                 f"{exe} on {self.host} is no homi that runs{said}",
-                hint=f"ssh {self.host} {exe} --version",
+                hint=f"ssh {self._ssh.typed} {exe} --version",
             )
         return Look(machine, "", "")
 
@@ -138,7 +138,11 @@ class There:
         said = [line for line in lines if line and not line.startswith("hint: ")]
         hints = [line.removeprefix("hint: ") for line in lines if "hint: " in line]
         text = f"homi {what} on {self.host}: " + (said[-1] if said else "failed")
-        hint = f"there: {hints[-1]}" if hints else f"ssh {self.host} {self.exe} {what}"
+        hint = (
+            f"there: {hints[-1]}"
+            if hints
+            else f"ssh {self._ssh.typed} {self.exe} {what}"
+        )
         kinds = {kind.exit_status: kind for kind in BY_CODE.values()}
         return kinds.get(done.status, Unavailable)(text, hint=hint)
 

@@ -5,6 +5,7 @@ import base64
 import msgspec
 import pytest
 
+from homi import __version__
 from homi.links import frames
 from homi.links.frames import (
     WINDOW,
@@ -87,7 +88,12 @@ def test_who_has_the_key_is_let_in(mini: End) -> None:
         ({"key": KEYS["mini"]}, "device-key", "not the pinned one"),
         ({"key": "ssh-rsa AAAA"}, "device-key", "not the pinned one"),
         ({"key": ""}, "device-key", "not the pinned one"),
-        ({"v": 9, "least": 7, "software": "homi 9"}, "version", "versions 7 to 9"),
+        (
+            {"v": 9, "least": 7, "software": "homi 9"},
+            "version",
+            f"homi 9 on laptop speaks link versions 7 to 9, homi {__version__} on mini"
+            " speaks version 1: update homi on mini",
+        ),
         ({"nonce": "0" * 8}, "protocol", "nonce"),
         ({"nonce": "0" * 600}, "protocol", "nonce"),
         ({"key": "A" * 2000}, "protocol", "key"),

@@ -93,6 +93,21 @@ def test_an_unreadable_key_is_told_and_never_replaced(
     assert path.read_bytes() == data
 
 
+@pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="no ssh-keygen")
+def test_a_key_with_a_passphrase_is_told_with_what_takes_it_off(
+    tmp_path: Path,
+) -> None:
+    """Nobody could type it for a daemon; without it the key is the one it was."""
+    made = Identity.load(tmp_path)
+    change = ["ssh-keygen", "-q", "-p", "-f", made.path]
+    subprocess.run([*change, "-P", "", "-N", "secret"], check=True, timeout=15)
+    with pytest.raises(BadConfig, match="has a passphrase") as told:
+        Identity.load(tmp_path)
+    assert told.value.hint == f"ssh-keygen -p -N '' -f {made.path} takes it off"
+    subprocess.run([*change, "-P", "secret", "-N", ""], check=True, timeout=15)
+    assert Identity.load(tmp_path).public == made.public
+
+
 def test_a_key_behind_a_link_is_not_followed(tmp_path: Path) -> None:
     path = Path(Identity.load(tmp_path).path)
     path.rename(tmp_path / "elsewhere")

@@ -9,7 +9,7 @@ import pytest
 
 from homi.links.identity import Identity
 from homi.links.pipe import Pipe, Talker
-from homi.links.ssh import Dialler, Hosts, _parts
+from homi.links.ssh import Dialler, Hosts, _Client, _of_host_key
 from homi.links.state import LinkState, Refusal, Verdict
 
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI" + "A" * 43
@@ -28,24 +28,6 @@ def refused(home: Path, host: str, config: str) -> Verdict:
     with pytest.raises(Refusal) as error:
         asyncio.run(dialler.dial(host, make))
     return error.value.verdict
-
-
-@pytest.mark.parametrize(
-    ("given", "parts"),
-    [
-        ("mini", ("", "mini", 0)),
-        ("me@mini", ("me", "mini", 0)),
-        ("me@mini.example:2222", ("me", "mini.example", 2222)),
-        ("a@b@mini", ("a@b", "mini", 0)),
-        ("::1", ("", "::1", 0)),
-        ("[::1]:22", ("", "::1", 22)),
-        ("fe80::1", ("", "fe80::1", 0)),
-    ],
-)
-def test_a_host_may_have_a_user_and_a_port(
-    given: str, parts: tuple[str, str, int]
-) -> None:
-    assert _parts(given) == parts
 
 
 def test_a_config_that_cannot_be_read_is_told_with_its_line(tmp_path: Path) -> None:
@@ -81,3 +63,38 @@ def test_a_bad_line_of_known_hosts_costs_only_itself(tmp_path: Path) -> None:
     assert [key.export_public_key() for key in keys] == [
         asyncssh.import_public_key(KEY).export_public_key()
     ]
+
+
+@pytest.mark.parametrize(
+    ("port", "alias", "line"),
+    [
+        (22, None, "mini"),
+        (2222, None, "'[mini]:2222'"),
+        (22, "mini", "mini"),
+        (2222, "mini", "mini"),  # as OpenSSH looks an alias up
+    ],
+)
+def test_the_fix_for_a_changed_host_key_names_the_line_that_ssh_has(
+    tmp_path: Path, port: int, alias: str | None, line: str
+) -> None:
+    """What ssh-keygen -R does not find, it does not remove."""
+    file = tmp_path / "known_hosts"
+    file.write_text(f"mini {KEY}\n[mini]:2222 {KEY}\n")
+    client = _Client()
+    client.meet(Hosts([str(file)]), "me@box:2222", alias)
+    key = asyncssh.import_public_key(OTHER)
+    assert not client.validate_host_public_key("mini", "", port, key)
+    found = _of_host_key("Host key is not trusted", client)
+    assert found.fix == (
+        f"ssh-keygen -R {line}, then ssh -p 2222 me@box true to meet it anew"
+    )
+    assert "another key is in known_hosts" in found.text
+
+
+def test_a_host_key_that_a_person_revoked_is_never_to_be_met_again() -> None:
+    """Nor is it compared."""
+    client = _Client()
+    client.meet(Hosts([]), "mini", None)
+    assert "@revoked" in _of_host_key("Host key is revoked", client).fix
+    met = _of_host_key("Host key is not trusted", client)
+    assert met.fix == "ssh mini true, and compare the fingerprint"

@@ -31,7 +31,8 @@ def test_each_end_of_an_exchange_is_a_state_and_names_the_fix() -> None:
     assert found[End.AUTH].state is LinkState.AUTH
     assert found[End.DEVICE_KEY].state is LinkState.DEVICE_KEY
     assert found[End.VERSION].state is LinkState.VERSION
-    for end in (End.AUTH, End.DEVICE_KEY, End.VERSION):
+    assert found[End.VERSION].fix == "update the older of the two homi"
+    for end in (End.AUTH, End.DEVICE_KEY):
         assert "homi pair me@mini" in found[end].fix
     assert found[End.SILENT] == (LinkState.UNREACHABLE, "why", "")
     assert of_end(End.STOPPING, "", None).text == "its daemon stopped"
