@@ -4,13 +4,15 @@ Owns the order: the daemon judges a device before its line is written, and a lin
 taken away before anything else.  homi-link(1) is the page.
 """
 
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
 from homi.address import Device, parse_name
 from homi.connection import Connection
-from homi.errors import NoSuchDevice, Usage
+from homi.dial import Absent
+from homi.errors import NoSuchDevice, NotAllowed, Usage
 from homi.links import keys
 from homi.pairing import authorized, keyfile
 from homi.reports import Done
@@ -47,6 +49,7 @@ def admit(root: Path, given: str, key: str, exe: str) -> Admitted:
         )
     text = " ".join(key.split()[:2])
     with Connection(root) as client:
+        refuse_session(client.welcome.caller)
         done = client.call(AddLink(i=1, device=device, key=text), Done)
     file = keyfile.place()
     line = authorized.line_for(device, text, exe, str(root))
@@ -63,6 +66,8 @@ def admit(root: Path, given: str, key: str, exe: str) -> Admitted:
 def expel(root: Path, given: str) -> Expelled:
     """Take the line of a device away, and its link; 68 where there was neither."""
     device = Device(parse_name(given))
+    with suppress(Absent), Connection(root) as client:
+        refuse_session(client.welcome.caller)
     file = keyfile.place()
     line = file.exists() and (
         keyfile.rewrite(file, lambda data: authorized.expel(data, device)).changed
@@ -79,3 +84,11 @@ def expel(root: Path, given: str) -> Expelled:
     return Expelled(
         device=device, file=str(file), line=line, link=link, pending=pending
     )
+
+
+def refuse_session(caller: str) -> None:
+    """NotAllowed (77) for an agent's session: who may log in is a person's affair."""
+    if caller not in ("person", "service"):
+        raise NotAllowed(
+            f"a {caller} pairs no devices", hint="ask the person at this device to"
+        )

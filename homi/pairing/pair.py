@@ -30,7 +30,7 @@ from homi.pairing import admission
 from homi.pairing.card import Card, own
 from homi.pairing.install import install
 from homi.pairing.ssh import Ssh
-from homi.pairing.there import Look, There, refuse_session
+from homi.pairing.there import Look, There
 from homi.reports import Done
 from homi.requests import AddLink, CheckLink
 
@@ -62,7 +62,7 @@ def pair(root: Path, wanted: Wanted) -> Iterator[Step]:
     if wanted.name is not None:
         parse_name(wanted.name)
     with Connection(root) as client:
-        refuse_session(client.welcome.caller)
+        admission.refuse_session(client.welcome.caller)
     mine = own(root)
     with Ssh(wanted.host) as ssh:
         there = There(ssh)
@@ -88,7 +88,7 @@ def pair(root: Path, wanted: Wanted) -> Iterator[Step]:
 def unpair(root: Path, given: str) -> Iterator[Step]:
     """End what pair() made, there and here; there only as far as it can be reached."""
     with Connection(root) as client:
-        refuse_session(client.welcome.caller)
+        admission.refuse_session(client.welcome.caller)
         mine = client.welcome.device
     device = Device(parse_name(given))
     peering = _peering(root, device)

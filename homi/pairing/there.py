@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from homi.errors import BY_CODE, HomiError, NotAllowed, Unavailable, VersionMismatch
+from homi.errors import BY_CODE, HomiError, Unavailable, VersionMismatch
 from homi.linked import Checked
 from homi.pairing.admission import Admitted, Expelled
 from homi.pairing.card import Card
@@ -145,11 +145,3 @@ class There:
         )
         kinds = {kind.exit_status: kind for kind in BY_CODE.values()}
         return kinds.get(done.status, Unavailable)(text, hint=hint)
-
-
-def refuse_session(caller: str) -> None:
-    """NotAllowed (77) for an agent's session: who may log in is a person's affair."""
-    if caller not in ("person", "service"):
-        raise NotAllowed(
-            f"a {caller} pairs no devices", hint="ask the person at this device to"
-        )

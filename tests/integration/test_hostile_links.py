@@ -6,15 +6,17 @@ Beside each stands an honest one, whose link must not notice.
 import json
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
 import pytest
 
+from homi.links.checks import PROBES, VERB
 from homi.links.identity import Identity
 from homi.links.known import NAMES_MAX
 from tests.integration.linked import key_of, place
-from tests.standin.place import Place, until
+from tests.standin.place import PATIENCE, Place, until
 from tests.standin.rogue import Json, Rogue, letter
 
 MIB = 1 << 20
@@ -205,6 +207,28 @@ def test_answers_that_are_never_read_end_the_link(scene: Scene) -> None:
     assert found == {} or found["reason"] == "busy"
     grown = scene.rss() - before
     assert grown < GROWTH, f"{grown / MIB:.0f} MiB"
+
+
+def test_a_device_that_keeps_some_probes_and_not_others_is_intermittent(
+    scene: Scene,
+) -> None:
+    """Two of three are no health; three are."""
+    for kept in (2, 3):
+        with scene.rogue("evil") as evil, ThreadPoolExecutor(1) as pool:
+            check = pool.submit(scene.mini.homi, "link", "check", "evil")
+            for n in range(PROBES):
+                asked = evil.frame("req")
+                while asked["verb"] != VERB:
+                    asked = evil.frame("req")
+                res = {"f": "res", "i": asked["i"]}
+                no = {"error": {"code": "io", "text": "the disk: full"}}
+                evil.say(json.dumps(res | ({"ok": {}} if n < kept else no)).encode())
+            done = check.result(PATIENCE)
+        assert done.stdout.startswith(f"evil: {kept} of 3 probes in ")
+        assert done.returncode == (0 if kept == PROBES else 1)
+        assert ("evil: intermittent: there: the disk: full" in done.stderr) == (
+            kept == 2
+        )
 
 
 def _rungs(mini: Place, message: str) -> list[str]:

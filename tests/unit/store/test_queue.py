@@ -171,3 +171,29 @@ def test_nothing_of_a_stray_folder_is_a_queue(tmp_path: Path) -> None:
     (tmp_path / "out/file").write_bytes(b"")
     run(tmp_path, scenario)
     assert waiting(tmp_path) == [("gds@lab", Rung.STORED)]
+
+
+def test_a_queue_that_cannot_be_read_keeps_up_no_other(tmp_path: Path) -> None:
+    """It is a finding, it is left as it is, and what is for it is not promised."""
+
+    async def scenario(life: Life) -> None:
+        await life.send(letter("gds@lab"))
+
+    run(tmp_path, scenario)
+    (tmp_path / "out" / "bad" / "queue.jsonl").mkdir(parents=True)
+    for folder in ("", "out", "out/bad"):
+        (tmp_path / folder).chmod(0o700)
+
+    async def later(life: Life) -> None:
+        assert [one.path for one in life.store.findings] == [
+            str(tmp_path / "out/bad/queue.jsonl")
+        ]
+        lost = letter("x@bad")
+        lost.place = queue_of(Device("bad"))
+        assert (await life.send(letter("gds@lab"))).kept is Kept.STORED
+        assert (await life.send(lost)).kept is Kept.FAILED
+        assert (await life.send(letter("gds@lab"))).kept is Kept.STORED
+
+    run(tmp_path, later)
+    assert waiting(tmp_path) == [("gds@lab", Rung.STORED)] * 3
+    assert (tmp_path / "out/bad/queue.jsonl").is_dir()
