@@ -6,13 +6,13 @@ homi-mailbox(5) lists the files.
 
 import hashlib
 import os
-import shlex
 import stat
 import sys
 from pathlib import Path
 
 from homi.errors import BadConfig, CannotCreate
 from homi.root import state_root as _root
+from homi.shell import quoted
 
 # sun_path holds 108 bytes with the NUL on Linux, 104 on macOS (unix(7), unix(4)).
 SUN_PATH_MAX = 107 if sys.platform.startswith("linux") else 103
@@ -69,7 +69,7 @@ def make_private(folder: Path) -> Path:
         folder.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         there = isinstance(error, FileExistsError)
-        name = shlex.quote(os.fspath(folder))
+        name = quoted(folder)
         raise CannotCreate(
             f"cannot make {folder}: {error.strerror}",
             hint=f"mv {name} {name}.aside" if there else "",
@@ -98,6 +98,6 @@ def check_private(folder: Path) -> Path:
     if found.st_mode & 0o077:
         raise BadConfig(
             f"{folder} has mode {stat.S_IMODE(found.st_mode):04o}, others can reach it",
-            hint=f"chmod 700 {shlex.quote(os.fspath(folder))}",
+            hint=f"chmod 700 {quoted(folder)}",
         )
     return folder

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shlex
 from collections import Counter
 
 import click
@@ -10,13 +9,18 @@ from msgspec.structs import replace
 
 from homi import paths
 from homi.cli import options, output
+from homi.cli.main import MODULES
 from homi.doctor.check import Grade, Row, examine, status
 from homi.doctor.facts import Facts
 from homi.doctor.machine import Machine
 from homi.doctor.table import CHECKS
 from homi.render import cell
+from homi.shell import quoted
 
-_HOMI = re.compile(r"(?:^|(?<=&& ))homi (?!setup )")
+# A command of ours, and whether it is for another machine.
+_HOMI = re.compile(
+    rf"(?<!\S)(ssh \S+ )?homi (?=(?:{'|'.join({*MODULES} - {'setup'})})\b)"
+)
 COLUMNS = ("STATE", "CHECK", "FOUND")
 
 
@@ -47,11 +51,15 @@ def doctor(home: str, /, *, fix: bool, quick: bool, every: bool, as_json: bool) 
 
 
 def _there(row: Row, home: str) -> Row:
-    """The row with a fix that is about the same state root."""
+    """The row with commands that are about the same state root."""
     if not home:
         return row
-    other = f"homi --home {shlex.quote(os.path.abspath(home))} "
-    return replace(row, fix=_HOMI.sub(other, row.fix))
+    other = f"homi --home {quoted(os.path.abspath(home))} "
+
+    def told(text: str) -> str:
+        return _HOMI.sub(lambda found: found[0] if found[1] else other, text)
+
+    return replace(row, fix=told(row.fix), hand=told(row.hand))
 
 
 def _tell(rows: list[Row], *, every: bool) -> None:

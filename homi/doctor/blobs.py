@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from homi.doctor.check import Check, Verdict, warn, well
 from homi.doctor.facts import Facts
 from homi.errors import NoInput
+from homi.shell import quoted
 from homi.store.blobs import FOLDER, PIECE, Blobs
 from homi.store.disk import RealDisk
 from homi.store.prune import USUAL
@@ -36,12 +37,17 @@ def _blobs(facts: Facts) -> Iterator[Verdict]:
         left -= blobs.size(name) or 0
         if left >= 0 and _digest(blobs, disk, name) != name:
             path = facts.root / FOLDER / name
-            yield warn(f"{path} is damaged", f"mv {path} {path}.aside", "it is no use")
+            yield warn(
+                f"{path} is damaged",
+                f"mv {quoted(path)} {quoted(path)}.aside",
+                "it is no use",
+            )
     old = unnamed(disk, root, facts.machine.now() - USUAL)
     if old:
         size = sum(one.size for one in old) / (1 << 20)
         text = f"{len(old)} old blobs, {size:.1f} MiB, that no mail names"
-        yield warn(text, "homi prune", "homi prune --dry-run shows what else would go")
+        hand = "homi prune removes them and old mail, --dry-run shows which"
+        yield warn(text, hand=hand)
     elif not missing:
         yield well(f"{len(wanted)} are named by mail, and there")
 

@@ -32,7 +32,9 @@ class Verdict(msgspec.Struct, frozen=True):
 
     grade: Grade
     text: str
-    fix: str = ""  # a command that mends it, as it is typed here
+    # A command that mends it, as it is typed here.  Many type all of them: it ends no
+    # program of others, throws nothing away and decides nothing for a person.
+    fix: str = ""
     hand: str = ""  # what a person does: before the fix, or where no command does it
 
 
@@ -99,14 +101,14 @@ def examine(
         if fix and check.heal and any(one.grade in BAD for one in found):
             done, found = _healed(check, facts, found)
         for one in found:
-            told = (one.grade, one.text, check.proves, one.fix, one.hand)
-            yield Row(check.name, *told, done)
+            said = (_sound(one.text), check.proves, _sound(one.fix), _sound(one.hand))
+            yield Row(check.name, one.grade, *said, _sound(done))
 
 
 # What is a whole command, and no sentence that begins like one.
 _COMMAND = re.compile(
-    r"(?:chmod|mv) \S+ \S.*|ssh \S+ homi start|ssh-keygen -R \S+|gh auth login"
-    r"|homi (?:start|restart|pair \S+|(?:claim|prune|link \w+|wake \w+) \S+)"
+    r"(?:chmod|mv) \S+ \S.*|ssh \S+ homi start|gh auth login"
+    r"|homi (?:start|restart|pair \S+|(?:claim|link \w+) \S+)"
 )
 BAD = (Grade.WARN, Grade.FAIL)
 
@@ -136,6 +138,11 @@ def _found(check: Check, facts: Facts) -> list[Verdict]:
         # Whatever one check trips over, a person still needs the others.
         what = f"{type(error).__name__}: {error}"
         return [fail(f"the check itself failed: {what}", hand="tell homi's makers")]
+
+
+def _sound(text: str) -> str:
+    """text as JSON can hold it: half a character, of the name of a file, is escaped."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _healed(

@@ -15,7 +15,8 @@ from homi.visible import visible
 
 UP, PAUSED, ACCEPTED = "up", "paused", "accepted"
 NO_DAEMON = "no daemon answers"  # in the words of the homi over there
-STUCK = ("auth", "host-key", "device-key", "version")  # no time mends them
+CHANGED = "host-key"  # or another answers in its place
+STUCK = ("auth", "device-key", "version")  # no time mends them
 OFFSET = 5.0  # s two clocks may differ: stamps of letters are compared by people
 PATIENCE = 75.0  # s of a dial and three probes
 
@@ -28,7 +29,9 @@ def _links(facts: Facts) -> Iterator[Verdict]:
         hint = visible(row.fix) or f"homi link check {row.device}"
         if NO_DAEMON in row.text and row.way != ACCEPTED:
             hint = f"ssh {typed(row.host or row.device)} homi start"
-        if row.state in STUCK:
+        if row.state == CHANGED:
+            yield fail(text, hand=f"where you know why: {hint}")
+        elif row.state in STUCK:
             yield remedied(fail(text), hint)
         elif row.state == PAUSED:
             yield warn(text, f"homi link resume {row.device}")

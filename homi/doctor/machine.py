@@ -14,6 +14,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
+from homi.peers import process
+
 PATIENCE = 10.0  # s a program may take
 
 
@@ -81,6 +83,16 @@ class Machine:
                 return opened, int(soft) if soft.isdecimal() else 1 << 20
         return 0, 0
 
+    def opened(self, pid: int, path: Path) -> bool:
+        """Whether a process has that file open, as far as the system says."""
+        if not sys.platform.startswith("linux"):
+            return process.start_time(pid) is not None
+        folder = f"/proc/{pid}/fd"
+        try:
+            return any(_same(f"{folder}/{fd}", path) for fd in os.listdir(folder))
+        except OSError:
+            return False
+
     def files_most(self) -> int:
         """How many descriptors what is started from here may have."""
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -111,6 +123,14 @@ class Machine:
             return metadata.version(name)
         except metadata.PackageNotFoundError:
             return ""
+
+
+def _same(one: str, other: Path) -> bool:
+    """Whether both lead to one file; one may be gone meanwhile."""
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return False
 
 
 def numbers(version: Sequence[str] | str) -> tuple[int, ...]:

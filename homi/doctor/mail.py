@@ -5,7 +5,6 @@ Owns what makes stored mail unreadable or late.  homi-doctor(1) lists the checks
 
 import os
 import re
-import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from homi.doctor.check import Check, Verdict, fail, warn, well
 from homi.doctor.facts import Facts
 from homi.envelope import Reason
 from homi.render import age
+from homi.shell import quoted
 from homi.store import pickup, reading, refusals
 from homi.store.archive import segments
 from homi.store.database import FILE
@@ -29,14 +29,15 @@ OLD = 86_400.0  # s that mail waits until it is said
 STALE = 60.0  # s a submission lies in pickup/ beside a daemon that should take it
 BEHIND = 64 << 20  # bytes of journals that a search would have to read first
 RING = "ring"
-DROPPED = 20  # entries in one command
+_LET_GO = "homi queue release ID lets it go, homi queue bounce ID sends it back"
+_GO_ON = "homi continue ID lets that chain go on, homi queue shows all of it"
 # What no time and no other program lets go: a person decides; the fix, and what is
 # done by hand.
 PERSON = {
-    Reason.BUDGET: ("homi continue ID", "homi queue shows what else is of that chain"),
-    Reason.LOOP: ("homi continue ID", ""),
-    Reason.POLICY: ("homi queue release ID", ""),
-    Reason.SCAN: ("homi queue release ID", ""),
+    Reason.BUDGET: ("", _GO_ON),
+    Reason.LOOP: ("", _GO_ON),
+    Reason.POLICY: ("", _LET_GO),
+    Reason.SCAN: ("", _LET_GO),
     Reason.APPROVAL: ("", "answer its dialog, or homi seat respond SEAT OPTION"),
     Reason.HOST_HELD: ("", "answer the dialog of the session"),
     Reason.HOST_REFUSED: ("", 'set "crossSessionInbound": "accept" for that session'),
@@ -44,7 +45,7 @@ PERSON = {
     Reason.AUTH: ("homi link check DEVICE", ""),
     Reason.HOST_KEY: ("homi link check DEVICE", ""),
     Reason.DEVICE_KEY: ("homi link check DEVICE", ""),
-    Reason.OPERATOR: ("homi queue release ID", ""),
+    Reason.OPERATOR: ("", _LET_GO),
 }
 
 
@@ -72,7 +73,7 @@ def _journals(facts: Facts) -> Iterator[Verdict]:
 
 def _cut(what: Finding) -> str:
     """How a person looks at it; no command makes it readable."""
-    path = shlex.quote(what.path)
+    path = quoted(what.path)
     return f"it is passed over; tail -c +{what.offset + 1} {path} | head -n 1"
 
 
@@ -134,7 +135,7 @@ def _index(facts: Facts) -> Iterator[Verdict]:
 def _unwritable(path: Path, *, locked: bool) -> Verdict:
     """Why the index stands in memory only; it can be made anew at any time."""
     text = "the index cannot be written: each listing reads all mail"
-    name = shlex.quote(os.fspath(path))
+    name = quoted(path)
     if locked:
         return warn(text, hand=f"end the program that keeps it locked: fuser {name}")
     if os.path.lexists(path) and not (path.is_file() and not path.is_symlink()):
@@ -154,8 +155,8 @@ def _pickup(facts: Facts) -> Iterator[Verdict]:
             fix = "homi restart" if facts.daemon else "homi start"
             yield warn(f"{path} cannot be read", fix, "a start sets it aside")
         elif _age(path, now) > STALE:
-            name, aside = path, facts.root / f"{path.name}.aside"
-            fix = shlex.join(["mv", os.fspath(name), os.fspath(aside)])
+            aside = quoted(facts.root / f"{path.name}.aside")
+            fix = f"mv {quoted(path)} {aside}"
             yield warn(f"{path} was never finished", fix)
     sound = [path for path, one in found if not isinstance(one, Unreadable)]
     if sound and facts.daemon is None:
@@ -180,11 +181,10 @@ def _quarantine(facts: Facts) -> Iterator[Verdict]:
     found = list(refusals.entries(os.fspath(facts.root))) if facts.there else []
     if found:
         newest = found[-1].entry
-        ids = " ".join(kept.entry.id for kept in found[-DROPPED:])
+        each = f"homi quarantine show {newest.id}"
         yield warn(
             f"{len(found)} in quarantine, the newest for {newest.reason}",
-            f"homi quarantine drop {ids}",
-            f"homi quarantine show {newest.id}, and homi quarantine release lets in",
+            hand=f"{each}; homi quarantine release lets in, drop throws away",
         )
 
 
@@ -210,7 +210,8 @@ def _oldest(facts: Facts) -> Iterator[Verdict]:
             hand = f"homi link check {device} says why"
         elif name == OWNER:
             hand = "homi inbox, and homi read ID"
-        yield warn(text, f"homi queue bounce {first[name]}", f"{hand}, or send it back")
+        back = f"homi queue bounce {first[name]} sends the first back"
+        yield warn(text, hand=f"{hand}; {back}")
     yield well(f"{total} messages wait")
 
 
@@ -230,7 +231,7 @@ def _holds(facts: Facts) -> Iterator[Verdict]:
         device = device_of(Name(name)) or "DEVICE"
         fix, hand = PERSON[Reason(reason)]
         for word, value in (("ID", waiting[0]), ("NAME", name), ("DEVICE", device)):
-            fix = re.sub(rf"\b{word}\b", value, fix)
+            fix, hand = (re.sub(rf"\b{word}\b", value, one) for one in (fix, hand))
         more = f" and {len(waiting) - 1} more" if len(waiting) > 1 else ""
         yield warn(f"{waiting[0]}{more} for {name} waits: {reason}", fix, hand)
 

@@ -4,7 +4,6 @@ Owns what makes a place unfit for mail.  homi-doctor(1) lists the checks.
 """
 
 import os
-import shlex
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ from homi import paths
 from homi.doctor.check import Check, Verdict, fail, remedied, warn, well
 from homi.doctor.facts import Facts
 from homi.errors import BadConfig
+from homi.shell import quoted
 
 MIB = 1 << 20
 # What a lock or a memory map of another machine does not keep out.
@@ -46,7 +46,7 @@ def _private(facts: Facts) -> Iterator[Verdict]:
 def _close(facts: Facts) -> str:
     """Take the root from others."""
     os.chmod(facts.root, 0o700)
-    return f"chmod 700 {shlex.quote(str(facts.root))}"
+    return f"chmod 700 {quoted(facts.root)}"
 
 
 def _open_files(root: Path) -> list[Path]:
@@ -65,7 +65,7 @@ def _files(facts: Facts) -> Iterator[Verdict]:
     """The files of the root are ours alone, too."""
     for entry in _open_files(facts.root):
         mode = stat.S_IMODE(entry.lstat().st_mode)
-        fix = f"chmod go= {shlex.quote(str(entry))}"
+        fix = f"chmod go= {quoted(entry)}"
         yield warn(f"{entry} has mode {mode:04o}, others can reach it", fix)
 
 
@@ -74,7 +74,7 @@ def _close_files(facts: Facts) -> str:
     found = _open_files(facts.root)
     for entry in found:
         os.chmod(entry, stat.S_IMODE(entry.lstat().st_mode) & 0o700)
-    return f"chmod go= {' '.join(shlex.quote(str(entry)) for entry in found)}"
+    return f"chmod go= {' '.join(quoted(entry) for entry in found)}"
 
 
 def _socket(facts: Facts) -> Iterator[Verdict]:

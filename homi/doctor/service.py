@@ -15,7 +15,6 @@ from homi.doctor.check import Check, Verdict, fail, remedied, warn, well
 from homi.doctor.facts import Facts
 from homi.doctor.tools import unit_file
 from homi.errors import NotReached
-from homi.peers import process
 from homi.spawn.rows import row
 from homi.spawn.state import State
 from homi.store.disk import RealDisk
@@ -54,7 +53,8 @@ def _holder(facts: Facts) -> int:
         pid = int(read_plain(facts.root / LOCK))
     except (OSError, ValueError):
         return 0
-    return pid if process.start_time(pid) is not None else 0
+    # Another process may have that number by now: only who has the lock is told.
+    return pid if facts.machine.opened(pid, facts.root / LOCK) else 0
 
 
 def _version(facts: Facts) -> Iterator[Verdict]:

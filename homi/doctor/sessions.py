@@ -5,7 +5,6 @@ Owns what keeps a live session from its mail.  homi-doctor(1) lists the checks.
 
 import os
 import re
-import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from homi.doctor.state import UPDATE
 from homi.peers import process, registry
 from homi.reports import SessionRow
 from homi.setup import claude, standing
+from homi.shell import quoted
 from homi.visible import visible
 
 _INBOUND = re.compile(r'"crossSessionInbound"\s*:\s*"(\w+)"')
@@ -41,7 +41,7 @@ def _reached(facts: Facts) -> Iterator[Verdict]:
         if session.socket in silent:
             why = silent[session.socket]
             text = f"{who} does not answer: {why}"
-            yield warn(text, f"kill {session.pid}", "start it again behind that")
+            yield warn(text, hand=f"end it, or kill {session.pid}, and start it again")
         elif not session.reachable and not session.client and not _hooked(session):
             text = f"{who} has no socket, and none of homi's hooks"
             yield warn(text, "homi setup claude")
@@ -114,11 +114,8 @@ def _registry(facts: Facts) -> Iterator[Verdict]:
             yield warn(text, hand=f"homi whois {row.name} says more")
         if row.others:
             pids = ", ".join(map(str, row.others))
-            yield warn(
-                f"{row.name} is also the name of pid {pids}",
-                f"kill {' '.join(map(str, row.others))}",
-                "better give that session another name (/rename in it)",
-            )
+            text = f"{row.name} is also the name of pid {pids}"
+            yield warn(text, hand="give that session another name (/rename), or end it")
 
 
 def _domains(facts: Facts) -> Iterator[Verdict]:
@@ -135,8 +132,9 @@ def _domains(facts: Facts) -> Iterator[Verdict]:
         if strange:
             paths = [f"{folder}/sessions/{pid}.json" for pid in strange]
             text = f"{len(strange)} records of another machine or container"
-            fix = f"rm {' '.join(map(shlex.quote, paths))}"
-            yield warn(f"{text}, the first is {paths[0]}", fix)
+            # A container may share the folder, and its sessions live.
+            hand = f"if nothing runs there: rm {' '.join(map(quoted, paths))}"
+            yield warn(f"{text}, the first is {paths[0]}", hand=hand)
         elif os.path.isdir(f"{folder}/sessions"):
             yield well(f"{folder}/sessions is of this machine")
         else:

@@ -4,7 +4,6 @@ Owns what keeps a daemon from reading what it knows.  homi-doctor(1) lists the c
 """
 
 import os
-import shlex
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ from homi.address import is_name
 from homi.doctor.check import Check, Verdict, fail
 from homi.doctor.facts import Facts
 from homi.errors import VersionMismatch
+from homi.shell import quoted
 from homi.store.disk import RealDisk
 from homi.store.lock import LOCK
 from homi.store.places import TOPS
@@ -53,9 +53,13 @@ def _layout(facts: Facts) -> Iterator[Verdict]:
             yield fail(text, fix, "a start moves it aside")
         else:
             # Not beside itself: in mail/ that would be another mailbox.
-            there = shlex.quote(os.fspath(facts.root / f"{path.name}.aside"))
+            there = quoted(facts.root / f"{path.name}.aside")
             again = " && homi restart" if facts.daemon else ""
-            yield fail(text, f"mv {shlex.quote(os.fspath(path))} {there}{again}")
+            fix = f"mv {quoted(path)} {there}{again}"
+            if stat.S_ISLNK(mode):  # a disk that is not mounted, with all its mail
+                yield fail(text, hand=f"bring back what it leads to, or {fix}")
+            else:
+                yield fail(text, fix)
 
 
 Kind = Callable[[int], bool]

@@ -7,7 +7,6 @@ of the new file.  Knows nothing of who connects.  homi-protocol(7) has the rules
 import contextlib
 import errno
 import os
-import shlex
 import socket
 import stat
 import sys
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from homi.errors import CannotCreate
 from homi.peers.credentials import peer_credentials
+from homi.shell import quoted
 
 BACKLOG = 512  # keeps names listed while the loop is busy: the kernel takes probes
 
@@ -100,11 +100,12 @@ def clear(path: str) -> None:
     if not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.getuid():
         raise CannotCreate(
             f"{path} is in the way and is no socket of ours",
-            hint=f"mv {shlex.quote(path)} {shlex.quote(path)}.aside",
+            hint=f"mv {quoted(path)} {quoted(path)}.aside",
         )
     if answers(path):
         raise CannotCreate(
-            f"another process listens on {path}", hint=f"ss -xlp | grep {path}"
+            f"another process listens on {path}",
+            hint=f"ss -xlp | grep -F {quoted(path)}",
         )
     try:
         os.unlink(path)

@@ -9,10 +9,10 @@ import errno
 import itertools
 import logging
 import os
-import shlex
 import stat
 from collections.abc import Iterable
 
+from homi.shell import quoted
 from homi.store.disk import READ, WRITE, Disk, RealDisk, read_all, write_all
 
 log = logging.getLogger("homi.store")
@@ -88,11 +88,11 @@ def put_aside(disk: Disk, path: str) -> str:
 
 def remedy(path: str, error: OSError) -> str:
     """What a person types so that path can be used; empty where nobody can say it."""
-    quoted = shlex.quote(path)
+    word = quoted(path)
     if error.errno in (errno.EACCES, errno.EPERM):
-        return f"chmod u+rwX {quoted}"
+        return f"chmod u+rwX {word}"
     if os.path.islink(path) and os.path.exists(path):
         return f"put what {path} leads to in its place"
     if error.errno in (errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.EINVAL):
-        return f"mv {quoted} {quoted}{ASIDE}"
+        return f"mv {word} {word}{ASIDE}"
     return ""

@@ -4,6 +4,7 @@ import os
 import subprocess
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from homi.doctor.check import Grade, Row, examine
@@ -87,3 +88,17 @@ def test_a_disk_that_is_nearly_full_is_told_before_it_is(root: Path) -> None:
     assert seen(1000).grade is Grade.OK
     assert seen(200).grade is Grade.WARN
     shown("space", seen(10))
+
+
+def test_a_file_of_any_name_is_told_and_its_fix_is_one_that_a_shell_takes(
+    root: Path,
+) -> None:
+    """As JSON, too, which holds no half character."""
+    for name in (b"no\xfe utf", b"a\nline", b"it's"):
+        path = root / os.fsdecode(name)
+        path.write_text("")
+        path.chmod(0o644)
+        row = bad(CHECKS, "files", facts(root))
+        msgspec.json.encode(row)
+        do(row)
+        fine(CHECKS, "files", facts(root))

@@ -1,13 +1,16 @@
 """Checks of the daemon, by what it says."""
 
 import os
+import socket
 from pathlib import Path
 
 import msgspec
 
 from homi.address import Name
 from homi.doctor.check import Grade
+from homi.doctor.facts import Facts
 from homi.doctor.service import CHECKS
+from homi.paths import control_socket
 from homi.setup import unit
 from homi.spawn.state import Spawned, State
 from homi.woken import WakeRow
@@ -17,6 +20,22 @@ from tests.unit.doctor.kit import Given, bad, facts, fine, look, told
 
 def test_a_daemon_that_does_not_run_fails(root: Path) -> None:
     shown("daemon: dead", bad(CHECKS, "daemon", facts(root)))
+
+
+def test_only_a_process_that_has_the_lock_is_told_to_be_killed(root: Path) -> None:
+    """Its number may be another's by now, where the file is an old one."""
+    (root / "homi.lock").write_text(f"{os.getpid()}\n")
+    with socket.socket(socket.AF_UNIX) as silent:
+        silent.bind(str(control_socket(root)))
+        silent.listen()
+        with (root / "homi.lock").open():
+            held = bad(CHECKS, "daemon", Facts(root, Given(), 0.05))
+        stale = bad(CHECKS, "daemon", Facts(root, Given(), 0.05))
+    assert held.fix == f"kill -9 {os.getpid()} && homi start"
+    assert (stale.text, "kill" in stale.fix) == (
+        held.text.removesuffix(f" (pid {os.getpid()})"),
+        False,
+    )
 
 
 def test_a_daemon_of_another_version_is_told(root: Path) -> None:
