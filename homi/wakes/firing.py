@@ -93,8 +93,6 @@ class Firer:
         """Send this one; told once it is stored, or the wake fails or rests."""
         self._asked.setdefault(wake.id, []).append((firing.slot, told))
         self.fire(wake, [firing], durable=True)
-        if wake.id not in self._flying:
-            self._answer(wake.id)
 
     def resume(self, wake: Wake) -> None:
         """Go on with what stands there, where nothing is under way."""
@@ -102,6 +100,7 @@ class Firer:
         if not at.firing or wake.id in self._flying:
             return
         if not self._granted(wake, at):
+            self._answer(wake.id)
             return
         firing = at.firing[0]
         self._flying.add(wake.id)

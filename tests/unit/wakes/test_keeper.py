@@ -432,6 +432,23 @@ def test_who_orders_a_firing_is_told_once_it_is_known_what_became_of_it(
     run(scenario)
 
 
+def test_who_orders_one_that_rests_behind_another_is_told(run: Run) -> None:
+    """The bound is met by the one before, which was stored."""
+
+    async def scenario(land: Land) -> None:
+        wake = land.add("every", "60", by="session", overlap="queue")
+        await minutes(DAY_WAKES - 0.5)
+        assert len(land.texts()) == DAY_WAKES - 1
+        told, at = list[str](), land.keeper.at(wake)
+        for slot in ("one", "two"):
+            land.keeper.run(wake, slot, lambda: told.append(at.state))
+        await minutes(0.1)
+        assert len(land.texts()) == DAY_WAKES
+        assert told == ["", "budget"]
+
+    run(scenario)
+
+
 def test_a_name_that_is_gone_fills_no_quarantine_and_is_tried_again(run: Run) -> None:
     """The failure is shown; once the name is back it fires as before."""
 
