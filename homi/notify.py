@@ -56,7 +56,7 @@ class Notifier:
         self._say(_title(item), about or f"homi read {item.id}")
 
     def waits(self, name: Name, seat: str) -> None:
-        """Mail for name waits for an answer that only the person gives."""
+        """What name asks in a seat, only the person answers."""
         if self._command and self._spend():
             self._say(f"{name} waits for an approval", f"homi seat state {seat}")
 

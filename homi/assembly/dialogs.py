@@ -13,9 +13,11 @@ from homi.spawn.programs import Seated
 def connect(office: Office) -> Dialogs:
     """Look at what its keeper, which is there before, started; from start() on."""
     assert office.keeper is not None
-    return Dialogs(
+    made = Dialogs(
         office.keeper.spawns,
         office.sessions,
         Seated(Path(office.root)),
         lambda name, seat: office.waits(name, seat),
     )
+    office.asks_there = made.held
+    return made

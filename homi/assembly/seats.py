@@ -76,6 +76,8 @@ class Seats:
         body = None if claim is None else claim.body
         if body is not None and body.client == "seat" and name not in self._asking:
             self._asking.add(name)
+            if self._office.asks_there(name, body.id):
+                return
             self._office.waits(name, str(body.options.get("seat", body.id)))
 
     def ask(

@@ -87,8 +87,7 @@ class Office:
         self.asks = Asks()
         self.device = config.device_name()
         self.facts = owners.facts(self.device)
-        self.root = root
-        self.config = config
+        self.root, self.config = root, config
         self.since = 0.0
         self.findings: list[str] = []
         self.stop: Callable[[], None] = _nothing
@@ -126,6 +125,7 @@ class Office:
         self.neighbours: Neighbours = Alone()
         self.far_seats: AskSeats = _no_seats
         self.waits: Callable[[Name, str], None] = lambda _name, _seat: None
+        self.asks_there: Callable[[Name, str], bool] = _untold
         self.brief: Briefing = lambda _names, _session, _ready: None
 
     def record(
@@ -291,6 +291,12 @@ def _no_restart(told: Callable[[HomiError | None], None]) -> None:
 def _no_rooms(_device: Device, _line: bytes, _told: Told) -> None:
     """Nobody has any before the daemon is built."""
     raise Unavailable("the daemon is starting")
+
+
+def _untold(_name: Name, _seat: str) -> bool:
+    """Whether who watches a started agent tells the person of the dialog in its seat
+    that mail waits for."""
+    return False
 
 
 def _nothing() -> None:

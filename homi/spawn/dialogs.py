@@ -67,6 +67,17 @@ class Dialogs:
         for name, run in runs.items():
             self._judge(name, run, session_of(self._sessions, run))
 
+    def held(self, name: Name, seat: str) -> bool:
+        """Mail waits at a dialog in the seat with that ref: whether a started agent has
+        it.  Then that is told from here unless it was, whoever sees it."""
+        spawned = self._spawns.get(name)
+        run = None if spawned is None else spawned.run
+        if run is None or run.seat != seat:
+            return False
+        told = partial(self._seen, name, run, mail=True)
+        self._beside(partial(self._eyes.look, run), told)
+        return True
+
     def _session(self, old: Session | None, new: Session | None) -> None:
         """One of them may ask now, or was answered."""
         if not self._on or new is None:
@@ -83,17 +94,23 @@ class Dialogs:
         if status not in ("", WAITING):
             self._told.discard(run.seat)
         elif run.seat:
-            told = partial(self._seen, name, run, status == WAITING)
+            told = partial(self._seen, name, run, known=status == WAITING)
             self._beside(partial(self._eyes.look, run), told)
 
     def _seen(
-        self, name: Name, run: Run, known: bool, stand: Stand | HomiError | None
+        self,
+        name: Name,
+        run: Run,
+        stand: Stand | HomiError | None,
+        *,
+        known: bool = False,
+        mail: bool = False,
     ) -> None:
-        """Tell what nobody sees, once until it is answered."""
+        """Tell what nobody sees, or mail waits for, once until it is answered."""
         if not self._on or stand is None or isinstance(stand, HomiError):
             return
         if not known and not stand.asks:
             self._told.discard(run.seat)
-        elif not stand.attended and run.seat not in self._told:
+        elif (mail or not stand.attended) and run.seat not in self._told:
             self._told.add(run.seat)
             self._tell(name, stand.seat)

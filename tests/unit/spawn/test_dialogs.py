@@ -91,6 +91,29 @@ def test_a_record_is_believed_before_a_screen(play: Play) -> None:
     play(scene)
 
 
+def test_a_dialog_that_mail_waits_for_is_told_once_whoever_tells_it(
+    play: Play,
+) -> None:
+    """By the screen or by the mail, the first of both; of another seat, not here."""
+
+    async def scene(nursery: Nursery) -> None:
+        it = Scene(nursery)
+        ref = nursery.run.seat
+        it.shows(asks=True)
+        assert it.dialogs.held(ADA, ref)
+        assert it.told == [(ADA, "ada")]
+        it.shows(asks=False)
+        it.seats.stand = Stand("ada-seat2", asks=True, attended=True)
+        assert it.dialogs.held(ADA, ref)
+        it.shows(asks=True)
+        assert it.told[1:] == [(ADA, "ada-seat2")]
+        assert not it.dialogs.held(ADA, "%99.1")
+        assert not it.dialogs.held(Name("bob"), ref)
+        assert len(it.told) == 2
+
+    play(scene)
+
+
 def test_nothing_is_told_of_a_seat_that_is_gone_or_by_a_daemon_that_ends(
     play: Play,
 ) -> None:
