@@ -216,8 +216,9 @@ def _check(root: Path, client: Connection, source: str | None) -> Checked:
             copy, size = _copied(root, came, check)
         head = check.end()
     except HomiError as error:
+        where = f"{name}: " if name else ""
         raise type(error)(
-            f"{name}: {error.text}", hint=error.hint, reason=error.reason
+            f"{where}{error.text}", hint=error.hint, reason=error.reason
         ) from error
     return Checked(copy, head, keys.fingerprint(known[head.from_]), size)
 
@@ -226,6 +227,8 @@ def _opened(source: str | None) -> IO[bytes]:
     """The bundle; NoInput (66) where it is not there."""
     if source is None or source == "-":
         return os.fdopen(0, "rb", closefd=False)
+    if not source:
+        raise NoInput("the file has no name", hint="without PATH, standard input")
     try:
         return open(source, "rb")
     except OSError as error:

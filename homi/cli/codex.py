@@ -148,10 +148,14 @@ def _change(home: str, asked: CodexPeer, *, as_json: bool) -> None:
 
 def _codex_home(given: str | None) -> str:
     """The home that is meant, as the daemon can find it."""
-    place = given or os.environ.get("CODEX_HOME") or str(Path.home() / ".codex")
+    named = given or os.environ.get("CODEX_HOME")
+    place = named or str(Path.home() / ".codex")
     real = os.path.realpath(place)
     if not os.path.isdir(real):
-        raise NoInput(f"no folder {show(place)}", hint="--home names a CODEX_HOME")
+        hint = "--home names a CODEX_HOME"
+        if not named:
+            hint = f"Codex has not run here: start it once, or {hint}"
+        raise NoInput(f"no folder {show(place)}", hint=hint)
     return real
 
 

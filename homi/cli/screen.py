@@ -61,8 +61,9 @@ def draw_whole(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> int:
     text = aligned(columns, rows, colour=colourful())
     if max(map(cell_len, aligned(columns, rows).splitlines())) > width:
         fronts = [row[:-1] for row in rows]
-        plain = aligned(columns[:-1], fronts, width).splitlines()
-        shown = aligned(columns[:-1], fronts, width, colour=colourful()).splitlines()
+        drawn = _drawn(columns[:-1], fronts, width, colour=False)
+        plain = [row.rpartition("\n")[2] for row in drawn]
+        shown = _drawn(columns[:-1], fronts, width, colour=colourful())
         ends = [columns[-1], *(render.cell(row[-1]) for row in rows)]
         place = max(map(cell_len, plain))
         text = "\n".join(
@@ -100,9 +101,16 @@ def aligned(
     """The lines of rows under their columns, none with blanks at its end.
 
     A column in which nothing stands is left out.  Of too many for width (0: there
-    is room for all) the widest ones are cut, those in WHOLE never: then the terminal
-    wraps the line.
+    is room for all) the widest ones are cut, those in WHOLE never: what is behind one
+    that leaves too little room stands below it then, in its columns.
     """
+    return "\n".join(_drawn(columns, rows, width, colour=colour))
+
+
+def _drawn(
+    columns: Sequence[str], rows: Sequence[Sequence[Cell]], width: int, *, colour: bool
+) -> list[str]:
+    """The head, where there is one, and each row; some are two lines."""
     cells = [[render.cell(value) for value in row] for row in rows]
     full = [at for at, column in enumerate(zip(*cells, strict=True)) if any(column)]
     kept = full or [0]
@@ -110,19 +118,35 @@ def aligned(
     cells = [[row[at] for at in kept] for row in cells]
     if any(heads):
         cells.insert(0, heads)
-    widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
-    if width and any(heads):
-        _fit(widths, heads, width)
+    widths, whole = _widths(heads, cells, width if any(heads) else 0)
     coloured = [colour and head in COLOURED for head in heads]
-    lines = [_line(row, widths, coloured) for row in cells]
+    drawn = [_row(row, widths, coloured, whole) for row in cells]
     if colour and any(heads):
-        lines[0] = _paint(lines[0], _BOLD)
-    return "\n".join(lines)
+        drawn[0] = _paint(drawn[0], _BOLD)
+    return drawn
+
+
+def _widths(
+    heads: Sequence[str], cells: Sequence[Sequence[str]], width: int
+) -> tuple[list[int], int]:
+    """Those of the columns, and in which one a wider cell breaks its row; -1: none."""
+    natural = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
+    widths = list(natural)
+    _fit(widths, heads, width)
+    widest = max(range(len(widths)), key=widths.__getitem__)
+    over = sum(widths) + len(GAP) * (len(widths) - 1) - width
+    room = widths[widest] - over
+    if not width or over <= 0 or heads[widest] not in WHOLE or room < NARROW:
+        return widths, -1
+    fits = [wide for row in cells if (wide := cell_len(row[widest])) <= room]
+    natural[widest] = max(NARROW, *fits)
+    _fit(natural, heads, width)
+    return natural, widest
 
 
 def _fit(widths: list[int], heads: Sequence[str], width: int) -> None:
     """Take from the widest columns that may give way until all fit, or none can."""
-    while sum(widths) + len(GAP) * (len(widths) - 1) > width:
+    while width and sum(widths) + len(GAP) * (len(widths) - 1) > width:
         loose = [
             at
             for at, head in enumerate(heads)
@@ -131,6 +155,18 @@ def _fit(widths: list[int], heads: Sequence[str], width: int) -> None:
         if not loose:
             return
         widths[max(loose, key=widths.__getitem__)] -= 1
+
+
+def _row(
+    row: Sequence[str], widths: Sequence[int], coloured: Sequence[bool], whole: int
+) -> str:
+    """One line, or two where its whole cell is wider than its column."""
+    if whole < 0 or cell_len(row[whole]) <= widths[whole]:
+        return _line(row, widths, coloured)
+    end = whole + 1
+    front = _line(row[:end], [*widths[:whole], cell_len(row[whole])], coloured[:end])
+    rest = _line([*([""] * end), *row[end:]], widths, coloured)
+    return f"{front}\n{rest}" if rest else front
 
 
 def _line(row: Sequence[str], widths: Sequence[int], coloured: Sequence[bool]) -> str:

@@ -27,7 +27,8 @@ def program(argv: list[str], path: str, cwd: str) -> str:
     found = shutil.which(wanted, path=here if path else path)
     if found is None:
         raise Unavailable(
-            f"no program {show(word)} in PATH ({path})", hint="give its whole path"
+            f"no program {show(word)} in PATH ({path})",
+            hint="put its folder there, or give its whole path",
         )
     return found
 

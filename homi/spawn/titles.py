@@ -6,6 +6,7 @@ itself does.  homi-spawn(1).
 
 import json
 import os
+import shlex
 import stat
 from collections.abc import Iterable
 from pathlib import Path
@@ -19,11 +20,14 @@ TAIL = 1 << 20  # bytes at the end of a transcript in which its name stands
 
 def find(folders: Iterable[Path], session: str) -> Path:
     """The transcript of that conversation; 64 for no id, 66 for none, 65 for two."""
+    places = list(folders)
+    every = " ".join(f"{shlex.quote(os.fspath(each))}/projects/*" for each in places)
+    hint = f"each transcript is named by its id: ls {every}"
     if not SHAPE.fullmatch(session):
-        raise Usage(f"{show(session)} is no id of a session", hint="a UUID")
-    found = [f for d in folders for f in d.glob(f"projects/*/{session}.jsonl")]
+        raise Usage(f"{show(session)} is no id of a session", hint=hint)
+    found = [f for d in places for f in d.glob(f"projects/*/{session}.jsonl")]
     if not found:
-        raise NoInput(f"no conversation {session} on this device")
+        raise NoInput(f"no conversation {session} on this device", hint=hint)
     if len(found) > 1:
         raise BadMessage(f"conversation {session} is in two files: {found[0].parent}")
     return found[0]

@@ -47,6 +47,36 @@ def test_a_column_in_which_nothing_stands_is_left_out() -> None:
     )
 
 
+def test_a_name_that_leaves_no_room_stands_alone_and_whole() -> None:
+    """It is what is copied; the rows of shorter names stay as they are."""
+    heads, long = ("NAME", "STATE", "PENDING", "ANSWERS"), "n" * 30
+    rows = [("ada", "live", 0, "0.2 ms"), (long, "held", 12, "0.1 ms")]
+    assert screen.aligned(heads, rows, 40).split("\n") == [
+        "NAME      STATE  PENDING  ANSWERS",
+        "ada       live   0        0.2 ms",
+        long,
+        "          held   12       0.1 ms",
+    ]
+    assert len(screen.aligned(heads, rows, 80).split("\n")) == 3
+
+
+def test_what_is_whole_at_the_end_stands_behind_a_row_of_two_lines(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Behind the second of them, and each row has its own."""
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("NO_COLOR", "1")
+    heads, long = ("NAME", "STATE", "PENDING", "NOTE"), "n" * 30
+    rows = [("ada", "live", 0, "one"), (long, "held", 12, "two")]
+    assert screen.draw_whole(heads, rows) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "NAME      STATE  PENDING  NOTE",
+        "ada       live   0        one",
+        long,
+        "          held   12       two",
+    ]
+
+
 def test_the_widest_column_gives_way_and_an_id_never() -> None:
     """Half an id is no id; a text says something even when it is cut."""
     rows = [("7c10a9e2", "text " * 20, "from-" * 4)]
@@ -63,8 +93,10 @@ def test_what_a_person_looks_for_first_is_whole_at_eighty_columns() -> None:
     long = "reviewer-of-the-northern-branch"
     row = ("2027-01-05 09:30", "35d", "18m", long, "cron 0 9 * * 1-5 UTC", "on", "4483")
     heads = ("NEXT", "LEFT", "LAST", "NAME", "TRIGGER", "STATE", "ID")
-    line = screen.aligned(heads, [row], 80).split("\n")[1]
-    assert all(cell in line for cell in (*row[:4], "4483"))
+    _head, line, rest = screen.aligned(heads, [row], 80).split("\n")
+    assert line.endswith(long)
+    assert all(cell in line for cell in row[:4])
+    assert rest.split() == [*row[4].split(), "on", "4483"]
     for head in ("DEVICE", "SEAT", "ROOM", "MEMBER", "ALIAS"):
         assert long in screen.aligned((head, "CWD"), [(long, "/a" * 60)], 80)
 
