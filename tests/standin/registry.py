@@ -32,7 +32,7 @@ def pid_domain() -> str:
     try:
         machine = Path("/etc/machine-id").read_text().strip()
     except OSError:
-        machine = "none"
+        machine = ""  # as the client writes it where there is none
     return f"linux:{machine}:{os.readlink('/proc/self/ns/pid')}"
 
 

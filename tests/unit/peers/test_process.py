@@ -4,10 +4,12 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from homi.peers import process
+from tests.standin import registry
 from tests.standin.place import until
 from tests.unit.sessions.place import on_terminal
 
@@ -127,3 +129,22 @@ def test_the_pid_domain_names_machine_and_namespace() -> None:
     """The text sessions of this machine write."""
     assert process.pid_domain().startswith("linux:")
     assert process.pid_domain().endswith(os.readlink("/proc/self/ns/pid"))
+
+
+def test_on_a_machine_without_an_id_the_place_of_it_is_empty(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As in a container; the sessions there write the same, and so are ours."""
+    with_id = process.pid_domain()
+    reads = Path.read_text
+
+    def read(path: Path, *how: str) -> str:
+        if path == Path("/etc/machine-id"):
+            raise FileNotFoundError(path)
+        return reads(path, *how)
+
+    monkeypatch.setattr(Path, "read_text", read)
+    assert process.pid_domain() == f"linux::{os.readlink('/proc/self/ns/pid')}"
+    assert process.pid_domain() == registry.pid_domain()
+    monkeypatch.undo()
+    assert process.pid_domain() == registry.pid_domain() == with_id
