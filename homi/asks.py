@@ -28,7 +28,11 @@ class Asks:
 
     def awaited(self, item: Item) -> bool:
         """Whether somebody waits for what that envelope answers."""
-        return item.reply_to in self._count
+        return self.awaits(item.reply_to)
+
+    def awaits(self, about: MessageId | None) -> bool:
+        """Whether somebody waits for an answer to that message."""
+        return about in self._count
 
     def hold(self, ask: MessageId) -> None:
         """Somebody is about to wait; to be let go as often."""

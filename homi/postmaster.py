@@ -74,6 +74,8 @@ class Postmaster:
         names.subscribe(lambda _name, _claim: self._places.clear())
         # Leads what was for a name that is gone elsewhere; False: it is refused.
         self.astray: Callable[[Submission], bool] = lambda _sub: False
+        # Whether somebody waits for an answer to that: theirs is behind nothing.
+        self.awaits: Callable[[MessageId | None], bool] = lambda _about: False
         self.replies = Replies(store, names, clock)
         self.on_reply = self.replies.on_reply
         self.guard: Guard | None = None  # set by the daemon
@@ -112,7 +114,7 @@ class Postmaster:
         else:
             to, place, stamp = found.to, found.name, sub.stamp
             hops = hops if found.local else onward(hops, self.device)
-            late = behind(self._names.departures, store, self.device, sub, place)
+            late = self._behind(sub, place)
         fresh = self.outward.withheld and not self.received(place, head.id)
         if fresh and self.outward.stops(sub, place):
             return
@@ -154,6 +156,12 @@ class Postmaster:
         if found.local:
             return found
         return None if self._was_here(sub) or self.outward.holds(sub) else found
+
+    def _behind(self, sub: Submission, name: Name) -> Place | None:
+        """Where it waits for older mail of that name, if it has to."""
+        if self.awaits(sub.head.reply_to):
+            return None
+        return behind(self._names.departures, self._store, self.device, sub, name)
 
     def _was_here(self, sub: Submission) -> bool:
         """Whether its name moved to another device, and it was finished here before:

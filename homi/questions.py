@@ -25,6 +25,7 @@ def connect(
     """Tell who waits for an answer of all that can be one."""
     asks = office.asks
     postmaster.on_reply(asks.replied)
+    postmaster.awaits = asks.awaits
     postmaster.replies.whom = looking.whom
     courier.subscribe(lambda _name, _item, line: asks.waits.moved(line.id))
     office.wake = courier.on_name

@@ -11,6 +11,7 @@ import click
 
 from homi import paths
 from homi.address import Name
+from homi.behind import aside
 from homi.cli import options, orders
 from homi.cli.caller import connect
 from homi.cli.mail import Mail
@@ -19,6 +20,7 @@ from homi.cli.shape import show_shape
 from homi.errors import Usage
 from homi.mail import Message, listed
 from homi.store.index import Query
+from homi.store.places import device_of
 
 
 class Queue(click.Group):
@@ -106,6 +108,16 @@ def _waiting(mail: Mail, place: Name | None) -> Iterator[Message]:
     else:
         mail.index([place])
         yield from map(listed, mail.entries(Query(names=(place,), pending=True)))
+        if device_of(place) is None:
+            yield from _newer(mail, place)
+
+
+def _newer(mail: Mail, name: Name) -> Iterator[Message]:
+    """What waits for older mail of the name, which comes from another device."""
+    _, place, to = aside(name, mail.device)
+    if place in mail.queues():
+        entries = mail.entries(Query(names=(place,), pending=True))
+        yield from (listed(entry) for entry in entries if entry.dest == to)
 
 
 for _verb in orders.verbs():

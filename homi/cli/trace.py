@@ -33,11 +33,12 @@ def trace(home: str, /, message: str, *, as_json: bool) -> None:
         for found, msg in mail.spooled()
         if starts(msg.id, message.lower())
     ]
+    here = mail.device  # what waits in the queue for it has not left
     sent: dict[tuple[Device, MessageId], str] = {}  # where else, and when heard of
     for entry in mail.find(message):
         lives += [(entry.name, line) for line in life(mail, entry)]
         device = device_of(entry.name)
-        if device is not None and entry.rung is not Rung.MOVED:
+        if device not in (None, here) and entry.rung is not Rung.MOVED:
             sent[device, entry.id] = entry.changed
     if not lives:
         raise NoInput(

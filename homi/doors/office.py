@@ -46,7 +46,7 @@ from homi.sessions import Session, Sessions
 from homi.spawn.keeper import Keeper
 from homi.store.base import Store
 from homi.store.mailbox import Item
-from homi.store.places import device_of
+from homi.store.places import device_of, queue_of
 from homi.wakes.keeper import WakeKeeper
 from homi.watchers import Watchers
 
@@ -221,7 +221,9 @@ class Office:
                     waits=self._waits(box.name, item),
                 )
                 rows.append(row)
-        return QueueReport(rows=rows, ways=self.ways(name))
+        # What is newer than the mail that is still coming for it waits in that one.
+        queue = None if name is None else queue_of(self.device)
+        return QueueReport(rows=rows, ways=self.ways(queue))
 
     def _waits(self, name: Name, item: Item) -> dict[str, str]:
         """Of a room's message who has not got it yet, and why."""

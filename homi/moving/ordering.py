@@ -24,6 +24,7 @@ from homi.store.places import queue_of
 log = logging.getLogger("homi.moving")
 
 LAPSE = 600.0  # s in which nothing moves: then order matters less than the mail
+MOST = 86_400.0  # s for one device: what it says of its mail may not be so
 SOONEST, LATEST = 0.05, 2.0  # s until it is looked at again
 LANDED = 500  # looks for what was at its commit point when the name came
 AWAY = (NotReached, StorageFailed, Unavailable)  # the other device may answer later
@@ -48,12 +49,15 @@ class Trail:
         """Nothing was seen of it yet."""
         self._clock = clock
         self._seen: object = None
-        self._since = clock.monotonic()
+        self._begun = self._since = clock.monotonic()
         self._delay = SOONEST
 
     async def look(self, seen: object) -> None:
-        """Wait a moment; TimeoutError where what is seen stays the same too long."""
+        """Wait a moment; TimeoutError where what is seen stays the same too long, or
+        it takes too long whatever is seen."""
         now = self._clock.monotonic()
+        if now - self._begun >= MOST:
+            raise TimeoutError
         if seen != self._seen:
             self._seen, self._since, self._delay = seen, now, SOONEST
         elif now - self._since >= LAPSE:
@@ -167,8 +171,7 @@ class Ordering:
                 for to in self._moves.older(name):
                     await self._walk(name, parse_address(to))
             except TimeoutError:
-                text = "%s: what is older did not come for %d s: newer mail goes on"
-                log.warning(text, name, LAPSE)
+                log.warning("%s: what is older does not come: newer mail goes on", name)
             self._walking.discard(name)
         sides.at("move-older")
         count = await sides.forwarding.bring(name, lambda: self._moves.in_order(name))
@@ -183,10 +186,9 @@ class Ordering:
                 return
             trail = Trail(self._sides.clock)
             await self._left(trail, to)
-            led = await self._passed(trail, name, to)
-            if not led:
+            if (led := await self._passed(trail, name, to)) is None:
                 return
-            to = parse_address(led)
+            to = led
 
     async def _left(self, trail: Trail, to: Address) -> None:
         """Wait until what is for that address here by now has left."""
@@ -201,22 +203,22 @@ class Ordering:
         while left := _waiting(box, str(to), upto):
             await trail.look(("here", left))
 
-    async def _passed(self, trail: Trail, name: Name, to: Address) -> str:
+    async def _passed(self, trail: Trail, name: Name, to: Address) -> Address | None:
         """Wait until what was for that address there has left there, too; the address
-        that it went on to, if it did."""
+        that it went on to, if it did, and there can be one."""
         device, upto = Device(to.device or ""), 0
         while True:
             asked = Asked(do="older", name=name, to=to.name, upto=upto)
             try:
                 said = await self._sides.far.ask(device, asked)
-            except AWAY as error:
-                await trail.look(error.text)
+                if said.settled:
+                    return parse_address(said.to) if said.to else None
+            except AWAY:
+                await trail.look("away")
                 continue
             except HomiError as error:
                 log.warning("%s: nothing older comes from %s: %s", name, to, error.text)
-                return ""
-            if said.settled:
-                return said.to
+                return None
             upto = said.upto
             await trail.look((upto, said.waiting))
 

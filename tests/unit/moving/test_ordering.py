@@ -13,7 +13,7 @@ from homi.envelope import LedgerLine, Reason, Rung, Via, Was
 from homi.errors import HomiError, NotReached, Usage
 from homi.gate import HISTORY
 from homi.moving.forwarding import Forwarding, Ways
-from homi.moving.ordering import LAPSE, Ordering, Sides
+from homi.moving.ordering import LAPSE, MOST, Ordering, Sides
 from homi.moving.said import Asked, Said
 from homi.store.mailbox import Item
 from homi.store.places import queue_of
@@ -168,6 +168,24 @@ def test_it_waits_for_its_own_queue_first_then_for_each_device_on_the_way(
     run(scenario)
 
 
+def test_an_answer_that_somebody_waits_for_is_behind_nothing(
+    run: Callable[..., None],
+) -> None:
+    """Who asked has it at once; another answer waits like all that is newer."""
+
+    async def scenario(world: World) -> None:
+        world.comes()
+        question, other = letter("bob").id, letter("bob").id
+        world.postmaster.awaits = lambda about: about == question
+        answer = replace(letter("cyd"), reply_to=question)
+        assert (await world.send(answer)).to == "cyd"
+        late = replace(letter("cyd"), reply_to=other)
+        assert (await world.send(late)).to == "cyd@mini"
+        assert world.box() == [answer.id]
+
+    run(scenario)
+
+
 def test_a_second_try_of_what_went_the_old_way_is_known(
     run: Callable[..., None],
 ) -> None:
@@ -229,6 +247,42 @@ def test_a_device_that_is_linked_no_more_is_not_waited_for(
         world.comes()
         world.says = [Usage("no such question")]
         await world.ordered()
+        assert world.names.departures.older(CYD) == []
+
+    run(scenario)
+
+
+def test_a_device_that_tells_something_else_each_time_is_not_waited_for_a_day(
+    run: Callable[..., None],
+) -> None:
+    """Each answer looks as if something had moved there."""
+
+    async def scenario(world: World) -> None:
+        new = letter("cyd")
+        world.comes()
+        await world.send(new)
+        world.says = [Said(upto=4, waiting=left) for left in range(40, 0, -1)]
+        world.passes = MOST / 3
+        await world.ordered()
+        assert len(world.heard) == 3
+        assert world.box() == [new.id]
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("to", ["", "no name@pi", "cyd@", "@", "CYD@pi", "x" * 999])
+def test_nothing_comes_by_an_address_that_is_none(
+    run: Callable[..., None], to: str
+) -> None:
+    """Whatever another device answers, what is newer goes on."""
+
+    async def scenario(world: World) -> None:
+        new = letter("cyd")
+        world.comes()
+        await world.send(new)
+        world.says = [Said(settled=True, to=to), Said(settled=True)]
+        await world.ordered()
+        assert world.box() == [new.id]
         assert world.names.departures.older(CYD) == []
 
     run(scenario)
