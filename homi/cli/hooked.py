@@ -15,16 +15,18 @@ from homi.errors import HomiError
 # A turn waits for its hooks.  A daemon answers in some 10 ms, behind the sync of a slow
 # disk in 50; whoever waits for a model does not notice four times that.
 PATIENCE = 0.2  # s, for all of it
+RESTART = 2.0  # s instead, where one homi gives way to the next
 GIVEN_MAX = 32 << 20  # bytes of what the client tells its hook: a prompt stands in it
 EVENTS = {"session-start": "SessionStart", "prompt": "UserPromptSubmit", "stop": ""}
 
 
 def run(home: str, event: str) -> int:
     """Print what there is for the session, and confirm that it is out; always 0."""
-    _signal.signal(_signal.SIGALRM, lambda *_: os._exit(0))
+    path = socket_path(home)
+    _signal.signal(_signal.SIGALRM, lambda *_: _late(path))
     _signal.setitimer(_signal.ITIMER_REAL, PATIENCE)
     try:
-        _ask(home, event)
+        _ask(path, event)
     except (HomiError, OSError, UnicodeError):
         return 0  # no daemon, another version: nothing that a model need be told
     finally:
@@ -33,13 +35,25 @@ def run(home: str, event: str) -> int:
     return 0
 
 
-def _ask(home: str, event: str) -> None:
+def _late(path: str | None) -> None:
+    """End here, or once later where the file of the socket says that callers wait for
+    the next homi: at the end of a turn nobody asks again before the next one."""
+    _signal.signal(_signal.SIGALRM, lambda *_: os._exit(0))
+    try:
+        waits = path is not None and os.lstat(path).st_mode & 0o100
+    except OSError:
+        waits = 0
+    if not waits:
+        os._exit(0)
+    _signal.setitimer(_signal.ITIMER_REAL, RESTART - PATIENCE)
+
+
+def _ask(path: str | None, event: str) -> None:
     """One brief from the daemon onto stdout."""
     session = decode(_given()).get("session_id")
-    path = socket_path(home)
     if path is None or not isinstance(session, str):
         return
-    with Dial(path, PATIENCE) as dial:
+    with Dial(path, RESTART) as dial:
         if dial.welcome.get("caller") != "session":
             return
         asked = f'"event":{quote(event)},"session_id":{quote(session)}'

@@ -22,6 +22,7 @@ from homi.requests import Links, List, Queue, Status, Wakes
 from homi.woken import WakeRows
 
 PATIENCE = 10.0  # s: a daemon that takes longer hangs
+LISTS = 60.0  # s for each list of one that answers: a hundred thousand may wait
 
 
 class Daemon(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,10 +69,10 @@ class Facts:
                 return Daemon(
                     answered_ms=took,
                     status=status,
-                    listing=client.call(List(i=2), Listing),
-                    links=client.call(Links(i=3, probe=False), LinkRows),
-                    queue=client.call(Queue(i=4), QueueReport),
-                    wakes=client.call(Wakes(i=5), WakeRows),
+                    listing=client.wait(List(i=2), Listing, LISTS),
+                    links=client.wait(Links(i=3, probe=False), LinkRows, LISTS),
+                    queue=client.wait(Queue(i=4), QueueReport, LISTS),
+                    wakes=client.wait(Wakes(i=5), WakeRows, LISTS),
                 ), HomiError("")
         except HomiError as error:
             return None, error

@@ -333,6 +333,8 @@ class ControlDoor:
         """Take no more connections; those open go on."""
         self._watch.detach()
         self._entrance.shut()
+        if self._listener is not None:
+            self._listener.mark()
 
     def close(self) -> None:
         """End every connection after its queued answers, then the socket."""

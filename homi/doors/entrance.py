@@ -5,8 +5,11 @@ homi-protocol(7) has the rules.
 """
 
 import asyncio
+import contextlib
 import logging
+import os
 import socket
+import stat
 from collections.abc import Callable
 
 from homi.doors.bind import BACKLOG, bind_private, identity, unlink_own
@@ -15,6 +18,7 @@ from homi.inheritance import Bequest, Inherited
 log = logging.getLogger("homi.peer")
 
 ACCEPTS_A_TURN = 64
+OURS = 0o600
 REST = 0.5  # s: the backlog waits, a loop that spins on EMFILE does not
 
 
@@ -32,6 +36,17 @@ class Listener:
         self.fd = self.sock.fileno()
         self.file = identity(path)
         self.armed = False
+        self._mode(OURS)  # an inherited one was marked
+
+    def mark(self) -> None:
+        """Let whoever looks at the file see that callers wait for the next homi."""
+        self._mode(OURS | stat.S_IXUSR)
+
+    def _mode(self, mode: int) -> None:
+        """Give that to its own file."""
+        with contextlib.suppress(OSError):
+            if not self.displaced():
+                os.chmod(self.path, mode)
 
     def displaced(self) -> bool:
         """Whether its file was deleted or replaced: no sender finds it any more."""

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from homi.doors.entrance import Listener
 from homi.inheritance import VARIABLE, Bound, Estate, Inherited, Sender, inherited
 from homi.store.lock import LOCK, Lock
 
@@ -35,6 +36,27 @@ def test_a_socket_passes_over_with_those_that_wait_at_it(
         assert taken is not None
         with taken:
             taken.accept()[0].close()
+
+
+def test_a_socket_tells_that_callers_wait_until_the_next_one_has_it(
+    listening: tuple[socket.socket, Bound], tmp_path: Path
+) -> None:
+    """By the mode of its own file, and of no other's that took its place."""
+    _, bound = listening
+    listener = Listener(0, str(tmp_path / "2.sock"), Inherited())
+    modes = [os.lstat(listener.path).st_mode & 0o777]
+    listener.mark()
+    modes.append(os.lstat(listener.path).st_mode & 0o777)
+    os.unlink(listener.path)
+    Path(listener.path).touch(0o640)
+    listener.mark()
+    modes.append(os.lstat(listener.path).st_mode & 0o777)
+    listener.sock.close()
+    assert modes == [0o600, 0o700, 0o640]
+    os.chmod(bound.path, 0o700)
+    heritage = Inherited(Estate(os.getpid(), sockets=[bound]))
+    Listener(0, bound.path, heritage).sock.close()
+    assert os.lstat(bound.path).st_mode & 0o777 == 0o600
 
 
 def test_a_socket_whose_file_is_another_is_bound_anew(

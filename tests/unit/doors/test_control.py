@@ -162,6 +162,8 @@ def test_the_socket_is_private_from_its_first_moment(
 
     async def scenario(house: House) -> None:
         assert house.path.stat().st_mode & 0o777 == 0o600
+        house.door.stop_accepting()  # and tells that callers wait, to its owner alone
+        assert house.path.stat().st_mode & 0o777 == 0o700
 
     run(scenario)
 
