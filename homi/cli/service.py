@@ -81,10 +81,11 @@ def start(home: str, /, *, as_json: bool) -> None:
             _say_up(pid, fresh=pid == child.pid, as_json=as_json)
             return
         if ended is not None and not (ended == os.EX_CANTCREAT and _held(root)):
-            _show(log, seen)
-            raise _StartFailed(ended, log)
+            lines = _tail(log, seen)
+            _show([line for line in lines if not line.startswith("homi: ")])
+            raise _StartFailed(ended, lines, log)
         time.sleep(LOOK)
-    _show(log, seen)
+    _show(_tail(log, seen))
     raise NotReached(
         f"the daemon (pid {child.pid}) does not answer after {START_LIMIT:.0f} s",
         hint="it may still be reading its mailboxes; homi log shows it",
@@ -187,9 +188,15 @@ def _say_down(pid: int, *, as_json: bool) -> None:
 class _StartFailed(HomiError):
     """The daemon ended at its start, with a status that says why."""
 
-    def __init__(self, status: int, log: Path) -> None:
-        """Its status becomes ours."""
-        super().__init__(f"the daemon ended with status {status}", hint=f"see {log}")
+    def __init__(self, status: int, lines: list[str], log: Path) -> None:
+        """Its status becomes ours, and so does what it said for a person."""
+        said = [line[6:] for line in lines if line.startswith("homi: ")]
+        hints = [line[6:] for line in said if line.startswith("hint: ")]
+        reasons = [f": {line}" for line in said if not line.startswith("hint: ")]
+        super().__init__(
+            f"the daemon ended with status {status}{''.join(reasons[-1:])}",
+            hint=hints[-1] if hints else f"see {log}",
+        )
         self.exit_status = status if status > 0 else os.EX_SOFTWARE
 
 
@@ -266,12 +273,17 @@ def _environment() -> dict[str, str]:
     return environment
 
 
-def _show(log: Path, since: int) -> None:
+def _tail(log: Path, since: int) -> list[str]:
     """The last lines of what the log says of this start."""
     with open(log, "rb") as file:
         file.seek(since)
         lines = file.read().decode(errors="backslashreplace").splitlines()
-    for text in lines[-LOG_TAIL:]:
+    return lines[-LOG_TAIL:]
+
+
+def _show(lines: list[str]) -> None:
+    """Show lines of the log beside an error."""
+    for text in lines:
         output.note(f"log: {text.removeprefix('homi: ')}")
 
 

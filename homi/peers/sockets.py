@@ -22,7 +22,8 @@ _SESSION_SOCKET = re.compile(r"[0-9]+\.sock", re.ASCII)
 
 
 def fallback_folder() -> str:
-    """The folder the clients use when a path would be too long."""
+    """The folder the clients use when a path would be too long, or another user
+    has the usual one, as in a /tmp of many."""
     return f"/tmp/cc-socks-{os.getuid()}"
 
 
@@ -40,7 +41,8 @@ def socket_folder(
         if fits(folder):
             return folder
     chosen = _from_environment(os.environ if environ is None else environ)
-    return chosen if fits(chosen) else fallback_folder()
+    usable = fits(chosen) and not _of_another(chosen)
+    return chosen if usable else fallback_folder()
 
 
 def socket_path(folder: str, number: int) -> str:
@@ -95,7 +97,10 @@ def private_folder(folder: str) -> str:
     if not stat.S_ISDIR(found.st_mode):
         raise BadConfig(f"{folder} is not a directory")
     if found.st_uid != os.getuid():
-        raise BadConfig(f"{folder} belongs to uid {found.st_uid}, not to you")
+        raise BadConfig(
+            f"{folder} belongs to uid {found.st_uid}, not to you",
+            hint="set XDG_RUNTIME_DIR to a folder of yours",
+        )
     if found.st_mode & 0o077:
         mode = stat.S_IMODE(found.st_mode)
         raise BadConfig(
@@ -116,6 +121,14 @@ def _make_parents(folder: str) -> None:
 def _conventional(folder: str) -> bool:
     """Whether a folder is called as the clients call theirs."""
     return os.path.basename(folder) in ("cc-socks", os.path.basename(fallback_folder()))
+
+
+def _of_another(folder: str) -> bool:
+    """Whether it is there and another user's."""
+    try:
+        return os.lstat(folder).st_uid != os.getuid()
+    except OSError:
+        return False
 
 
 def _from_environment(environ: Mapping[str, str]) -> str:

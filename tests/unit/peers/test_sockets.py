@@ -106,3 +106,16 @@ def test_a_folder_of_another_user_is_refused(tmp_path: Path) -> None:
     os.chown(folder, 12345, -1)
     with pytest.raises(BadConfig, match="belongs to uid 12345"):
         sockets.private_folder(str(folder))
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")
+def test_where_another_user_has_the_folder_ours_is_where_the_clients_go(
+    tmp_path: Path,
+) -> None:
+    """Two users of one machine without XDG_RUNTIME_DIR meet in /tmp."""
+    folder = tmp_path / "cc-socks"
+    folder.mkdir(mode=0o700)
+    environ = {"TMPDIR": str(tmp_path)}
+    assert sockets.socket_folder((), environ) == str(folder)
+    os.chown(folder, 12345, -1)
+    assert sockets.socket_folder((), environ) == f"/tmp/cc-socks-{os.getuid()}"
