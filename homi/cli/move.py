@@ -97,5 +97,5 @@ def _told(done: MoveDone) -> str:
         return f"{there} has a copy of {done.name}'s conversation"
     words = f"{done.name} is {there} now: {done.history_there} of {done.history}"
     words += f" finished messages there, {done.forwarded} forwarded"
-    waits = f", {done.waiting} of them still waiting here" if done.waiting else ""
+    waits = f", {done.waiting} waiting for {done.device}" if done.waiting else ""
     return words + waits

@@ -112,6 +112,12 @@ class Forwarding:
         """How many wait for a device."""
         return len(self._ways.store.mailbox(queue_of(device)).pending)
 
+    def kept(self, to: Address) -> int:
+        """How many of those for that address a person is to let go first."""
+        box = self._ways.store.known(queue_of(Device(to.device or "")))
+        found = [] if box is None else box.pending.values()
+        return sum(one.to == str(to) and one.rung is Rung.PARKED for one in found)
+
     async def _empty(self, road: Road, end: Callable[[], object]) -> int:
         """Let all of a road go on, then end it.  How many went."""
         box, count, delay = road.box, 0, FIRST

@@ -7,6 +7,7 @@ asked: what the other one says counts.  homi-move(1).
 import logging
 
 from homi.address import Address, Name
+from homi.amount import amount
 from homi.claims import Alias, Claim, Forced, Moving
 from homi.errors import HomiError, NotReached, Usage
 from homi.moved import MoveDone, MovePlan
@@ -226,6 +227,10 @@ class Origin:
             notes.append(f"{moving.device} does not say what it has: {error.text}")
         if not notes and not said.settled:
             notes.append("what came along is not in place yet")
+        if kept := self._parts.forwarding.kept(Address(moving.to, moving.device)):
+            waits = amount(kept, "message waits", "messages wait")
+            here = f"on {self._parts.here} for a person"
+            notes.append(f"{waits} {here}: homi queue @{moving.device}")
         return MoveDone(
             name=name,
             device=moving.device,

@@ -39,7 +39,7 @@ class World(Bench):
         ways = Ways(
             MINI, store, post.forward, post.bring, record, post.bounce, self.clock
         )
-        forwarding = Forwarding(ways, self.steps.append)
+        forwarding = self.forwarding = Forwarding(ways, self.steps.append)
         self.ordering = Ordering(
             Sides(MINI, self.names, store, self, forwarding, self, self.steps.append)
         )
@@ -357,6 +357,8 @@ def test_a_device_tells_when_all_that_it_had_went_on(run: Callable[..., None]) -
         await settled(world)
         said = answers(world)
         assert (said.settled, said.waiting, said.to) == (False, 1, "cyd@lab")
+        kept = world.forwarding.kept
+        assert (kept(Address(CYD, LAB)), kept(Address(CYD, PI))) == (1, 0)
         await world.send(letter("cyd"))
         assert answers(world, said.upto).waiting == 1
         end = LedgerLine(seq=1, id=first.id, rung=Rung.RELAYED, at="x")

@@ -32,6 +32,7 @@ class Empty(Forwarding):
 
     def __init__(self) -> None:
         """Nothing is asked of a store."""
+        self.held = 0
 
     async def run(
         self, name: Name, to: Address, generation: int, leave: Callable[[], object]
@@ -48,6 +49,10 @@ class Empty(Forwarding):
         """None."""
         return 0
 
+    def kept(self, to: Address) -> int:
+        """Those that a person holds."""
+        return self.held
+
 
 class World:
     """Two devices; here is the origin of a move, there its target."""
@@ -57,6 +62,7 @@ class World:
         self.here, self.there = Machine(root / "here"), Machine(root / "there")
         self.target = self.there.target()
         self.heard: list[str] = []
+        self.forwarding = Empty()
         self.meanwhile: Callable[[], object] = lambda: None  # while the plan is made
         self.error: Exception | None = None  # of packing
         names = self.here.names
@@ -78,7 +84,7 @@ class World:
                 owners=self.owners,
                 far=self,
                 packing=packing,
-                forwarding=Empty(),
+                forwarding=self.forwarding,
                 clock=SystemClock(),
                 aside=self.aside,
                 at=lambda _point: None,
@@ -149,6 +155,13 @@ def test_a_name_that_was_claimed_anew_is_not_taken_for_the_one_that_moved(
     world.here.names.claim("ada", None, NOW)
     with pytest.raises(CannotCreate, match="claimed there"):
         world.goes()
+
+
+def test_it_is_told_what_stays_behind_until_a_person_lets_it_go(world: World) -> None:
+    assert not [note for note in world.goes().notes if "person" in note]
+    world.forwarding.held = 2
+    told = "2 messages wait on laptop for a person: homi queue @mini"
+    assert told in world.goes().notes
 
 
 def test_a_session_that_comes_while_the_plan_is_made_keeps_its_name(
