@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from homi.address import is_name
-from homi.doctor.check import Check, Verdict, fail
+from homi.doctor.check import Check, Verdict, fail, well
 from homi.doctor.facts import Facts
 from homi.errors import VersionMismatch
 from homi.shell import quoted
@@ -17,10 +17,12 @@ from homi.store.disk import RealDisk
 from homi.store.lock import LOCK
 from homi.store.places import TOPS
 from homi.store.state import head
-from homi.store.whole import read_whole
+from homi.store.whole import ASIDE, read_whole
 
 # What a daemon does not move aside: it is nobody's to guess what that is.
 FOLDERS = (*TOPS, "pickup", "log", "quarantine", "blobs", "keys")
+SHOWN = 5
+LAID = "files and folders are where they must be"
 UPDATE = "pip install --upgrade homi-postmaster"
 
 
@@ -40,6 +42,19 @@ def _states(facts: Facts) -> Iterator[Verdict]:
 
 def _layout(facts: Facts) -> Iterator[Verdict]:
     """A file is where a file is due, a folder where a folder is."""
+    yield from list(_misplaced(facts)) or [well(_aside(facts) or LAID)]
+
+
+def _aside(facts: Facts) -> str:
+    """What was moved aside and lies there still: nothing else tells of it for long."""
+    found = sorted(facts.root.glob(f"*{ASIDE}*")) if facts.there else []
+    more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+    names = ", ".join(os.fspath(path) for path in found[:SHOWN])
+    return f"{LAID}; what was moved aside is kept: {names}{more}" if found else ""
+
+
+def _misplaced(facts: Facts) -> Iterator[Verdict]:
+    """What is something else."""
     for path, wanted, ours in _due(facts.root) if facts.there else ():
         try:
             mode = path.lstat().st_mode
@@ -53,7 +68,7 @@ def _layout(facts: Facts) -> Iterator[Verdict]:
             yield fail(text, fix, "a start moves it aside")
         else:
             # Not beside itself: in mail/ that would be another mailbox.
-            there = quoted(facts.root / f"{path.name}.aside")
+            there = quoted(facts.root / f"{path.name}{ASIDE}")
             again = " && homi restart" if facts.daemon else ""
             fix = f"mv {quoted(path)} {there}{again}"
             if stat.S_ISLNK(mode):  # a disk that is not mounted, with all its mail
@@ -97,5 +112,5 @@ def _called(mode: int) -> str:
 
 CHECKS = (
     Check("state", "names, links, rooms, wakes can be read", _states),
-    Check("layout", "files and folders are where they must be", _layout),
+    Check("layout", LAID, _layout),
 )

@@ -33,6 +33,8 @@ from homi.spawn.rows import row
 from homi.spawn.state import Spawned
 from homi.spawned import Unspawned
 
+ORDER_MAX = 64  # characters
+
 
 class Spawning:
     """What one caller has started."""
@@ -70,6 +72,7 @@ class Spawning:
         """Look whether it can be started, then claim the name and start it."""
         name = parse_claimable(request.name)
         clients.check(request.client, request.argv)
+        _bounded(request.order)
         if self._same(request, name, reply):
             return
         if request.brief:
@@ -125,6 +128,7 @@ class Spawning:
     def _respawn(self, request: Respawn, reply: Reply) -> None:
         """Once more; a person's order forgets what failed before."""
         name = self._own(request.name)
+        _bounded(request.order)
         if self._same(request, name, reply):
             return
         spawned = self._keeper.spawns.get(name)
@@ -264,6 +268,12 @@ class Spawning:
             return caller.caller
         session = caller.session
         return caller.name or (session.session_id if session else "") or "session"
+
+
+def _bounded(order: str) -> None:
+    """Usage (64) for an id that is longer than any: it is kept in a state file."""
+    if len(order) > ORDER_MAX:
+        raise Usage(f"order has {len(order)} characters, at most {ORDER_MAX} are taken")
 
 
 def _late(given: str) -> NotReached:

@@ -11,7 +11,11 @@ from typing import Any
 
 import pytest
 
+from homi.connection import Connection
+from homi.errors import Usage
+from homi.orders.spawn import Spawn
 from homi.seats.server import Server
+from homi.spawned import SpawnRow
 from tests.integration.seatkit import needs_tmux
 from tests.standin import claude
 from tests.standin.place import Place, homi_command, until
@@ -79,6 +83,19 @@ def test_mail_for_one_that_ends_at_once_waits_for_the_next_try(place: Place) -> 
     until(lambda: state(place, "bob")["failures"] == 1, "it failed")
     row = next(r for r in _rows(place, "queue") if r["id"] == message)
     assert (row["reason"], bool(row["until"])) == ("no-owner", True)
+
+
+def test_an_order_that_is_longer_than_an_id_starts_nothing(place: Place) -> None:
+    """It is kept in a state file; asked again with one, nothing starts twice."""
+    with Connection(place.state) as client:
+        long, sound = (
+            Spawn(i=1, name="eli", cwd=str(place.work), on_mail=True, order="x" * many)
+            for many in (65, 64)
+        )
+        with pytest.raises(Usage, match="at most 64"):
+            client.call(long, SpawnRow)
+        assert "eli" not in [row["name"] for row in _rows(place, "spawn")]
+        assert client.call(sound, SpawnRow) == client.call(sound, SpawnRow)
 
 
 def test_a_letter_that_is_kept_from_an_agent_is_no_failure_of_its(

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from homi.doctor.check import Grade
 from homi.doctor.state import CHECKS
 from tests.unit.doctor.breaks import shown
-from tests.unit.doctor.kit import bad, facts, fine, told
+from tests.unit.doctor.kit import bad, facts, fine, look, told
 
 
 def test_a_damaged_file_of_the_state_fails_with_its_name(root: Path) -> None:
@@ -28,11 +29,16 @@ def test_a_file_of_a_newer_homi_fails_with_both_versions(root: Path) -> None:
 
 def test_what_is_no_folder_is_told_until_it_is_moved(root: Path) -> None:
     """As the fix has it; what a daemon moves itself is its own to move."""
-    fine(CHECKS, "layout", facts(root))
+    [well] = look(CHECKS, "layout", facts(root))
+    assert (well.grade, "aside" in well.text) == (Grade.OK, False)
     (root / "mail").write_text("")
     row = shown("layout: folder", bad(CHECKS, "layout", facts(root)))
     subprocess.run(["sh", "-c", row.fix], check=True)
-    fine(CHECKS, "layout", facts(root))
+    [well] = look(CHECKS, "layout", facts(root))
+    assert (well.grade, well.text.endswith("mail.aside")) == (Grade.OK, True)
+    (root / "mail").symlink_to("an unmounted disk")
+    row = bad(CHECKS, "layout", facts(root))
+    assert (row.fix, "bring back" in row.hand) == ("", True)
 
 
 @pytest.mark.parametrize("name", ["homi.lock", "homi.sock", "mail/ada/inbox.jsonl"])
