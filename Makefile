@@ -60,6 +60,7 @@ uninstall:
 	  rm -f "$(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page#man/}"; done
 	cd contrib/completions && find . -type f | while read -r file; do \
 	  rm -f "$(DESTDIR)$(PREFIX)/share/$$file"; done
+	@echo "mail stays, yours in $${HOMI_HOME:-$${XDG_STATE_HOME:-$$HOME/.local/state}/homi}"
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache

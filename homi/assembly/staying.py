@@ -30,7 +30,7 @@ def staying(office: Office, name: Name) -> list[str]:
 _WORDS = {
     "alias": "{} here: an alias that leads to it, as before",
     "room": "{} here: it stays a member, its copies follow it",
-    "wake": "wake {} stays here: what it sends follows {name}",
+    "wake": "{} here: a wake, which stays; what it sends follows {name}",
 }
 
 

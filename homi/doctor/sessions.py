@@ -106,12 +106,14 @@ def _told(path: Path) -> str:
 
 
 def _registry(facts: Facts) -> Iterator[Verdict]:
-    """Each name is of one session, and nobody else lists names of ours."""
+    """Each name is of one session that answers, and nobody else lists one of ours."""
     assert facts.daemon is not None
+    fights = facts.daemon.status.notes
     for row in facts.daemon.listing.names:
-        if row.note:
-            text = f"{row.name}: {visible(row.note)}"
-            yield warn(text, hand=f"homi whois {row.name} says more")
+        text = f"{row.name}: {row.note}"
+        # Else it is what a room, or a name that is bound and answers, is noted for.
+        if row.note and (row.state == "held" or text in fights):
+            yield warn(visible(text), hand=f"homi whois {row.name} says more")
         if row.others:
             pids = ", ".join(map(str, row.others))
             text = f"{row.name} is also the name of pid {pids}"

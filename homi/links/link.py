@@ -254,7 +254,8 @@ class Link:
         if verdict.state is not self.verdict.state or not self._told:
             self.since = self._means.clock.wall()
             level = logging.WARNING if verdict.slow else logging.INFO
-            log.log(level, "link %s %s %s", self._name, verdict.state, verdict.text)
+            text = f" {verdict.text}" if verdict.text else ""
+            log.log(level, "link %s %s%s", self._name, verdict.state, text)
         self._told = True
         self.verdict = verdict
         self._changed(self)

@@ -93,9 +93,21 @@ def test_a_fight_over_a_name_is_told(root: Path) -> None:
     fine(CHECKS, "names", told(root, names=[NameRow(name="ada", state="held")]))
     noted = NameRow(name="ada", state="held", note="another program lists it")
     shown("names: note", bad(CHECKS, "names", told(root, names=[noted])))
+    won = NameRow(name="ada", state="live", note="another program lists it")
+    fight = told(root, names=[won], notes=["ada: another program lists it"])
+    assert "another program" in bad(CHECKS, "names", fight).text
     twice = NameRow(name="ada", state="live", others=[78])
     found = bad(CHECKS, "names", told(root, names=[twice]))
     assert ("78" in found.text, "another name" in found.hand) == (True, True)
+
+
+def test_a_room_and_a_command_that_runs_are_well(root: Path) -> None:
+    """A bound name that nothing answers for is told."""
+    room = NameRow(name="team", state="room", note="2 members")
+    bound = NameRow(name="rev", state="live", note="bound to command sh:rev")
+    fine(CHECKS, "names", told(root, names=[room, bound]))
+    gone = NameRow(name="rev", state="held", note="bound to codex 1 (unreachable)")
+    assert "unreachable" in bad(CHECKS, "names", told(root, names=[gone])).text
 
 
 def test_where_no_client_has_run_the_records_are_said_not_to_be_there(
