@@ -3,13 +3,14 @@
 Owns what keeps a daemon from reading what it knows.  homi-doctor(1) lists the checks.
 """
 
+import errno
 import os
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from homi.address import is_name
-from homi.doctor.check import Check, Verdict, fail, well
+from homi.doctor.check import Check, Verdict, fail, remedied, well
 from homi.doctor.facts import Facts
 from homi.errors import VersionMismatch
 from homi.shell import quoted
@@ -17,11 +18,14 @@ from homi.store.disk import RealDisk
 from homi.store.lock import LOCK
 from homi.store.places import TOPS
 from homi.store.state import head
-from homi.store.whole import ASIDE, read_whole
+from homi.store.whole import ASIDE, read_whole, remedy
 
 # What a daemon does not move aside: it is nobody's to guess what that is.
 FOLDERS = (*TOPS, "pickup", "log", "quarantine", "blobs", "keys")
 SHOWN = 5
+ALL = os.R_OK | os.W_OK | os.X_OK
+BARRED = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+OTHERS = "see whose it is, and why"
 LAID = "files and folders are where they must be"
 UPDATE = "pip install --upgrade homi-postmaster"
 
@@ -61,6 +65,9 @@ def _misplaced(facts: Facts) -> Iterator[Verdict]:
         except FileNotFoundError:
             continue
         if wanted(mode) or (stat.S_ISLNK(mode) and path.exists()):
+            if wanted is stat.S_ISDIR and not os.access(path, ALL):
+                text = f"{path} may not be read and written"
+                yield remedied(fail(text), remedy(os.fspath(path), BARRED) or OTHERS)
             continue
         text = f"{path} is {_called(mode)}, and must be {WORDS[wanted]}"
         if ours:

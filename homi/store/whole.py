@@ -90,9 +90,27 @@ def remedy(path: str, error: OSError) -> str:
     """What a person types so that path can be used; empty where nobody can say it."""
     word = quoted(path)
     if error.errno in (errno.EACCES, errno.EPERM):
-        return f"chmod u+rwX {word}"
+        barred = _barred(path)
+        return f"chmod u+rwX {quoted(barred)}" if barred else ""
     if os.path.islink(path) and os.path.exists(path):
         return f"put what {path} leads to in its place"
     if error.errno in (errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.EINVAL):
         return f"mv {word} {word}{ASIDE}"
     return ""
+
+
+def _barred(path: str) -> str:
+    """What keeps us from path, if it is ours: that, or the folder where the way ends;
+    empty where it is another user's."""
+    while True:
+        try:
+            owner = os.lstat(path).st_uid
+        except (PermissionError, FileNotFoundError):
+            above = os.path.dirname(path)
+            if above in ("", path):
+                return ""
+            path = above
+        except OSError:
+            return ""
+        else:
+            return path if os.geteuid() in (0, owner) else ""

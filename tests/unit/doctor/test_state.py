@@ -54,3 +54,18 @@ def test_a_pipe_in_the_place_of_a_file_is_told_and_not_waited_for(
     (root / "names.json").symlink_to("nowhere")
     fine(CHECKS, "state", facts(root))
     assert "a link to nothing" in bad(CHECKS, "layout", facts(root)).text
+
+
+def test_a_folder_that_may_not_be_read_is_told_until_it_may(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else its mail would look like none at all."""
+    box = root / "mail" / "ada"
+    box.mkdir(parents=True)
+    fine(CHECKS, "layout", facts(root))
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "access", lambda path, _mode: Path(path) != box)
+        row = bad(CHECKS, "layout", facts(root))
+    assert row.fix == f"chmod u+rwX {box}"
+    subprocess.run(["sh", "-c", row.fix], check=True)
+    fine(CHECKS, "layout", facts(root))
