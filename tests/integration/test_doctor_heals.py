@@ -91,6 +91,7 @@ def test_one_restart_heals_what_a_daemon_cannot_know_of(doctor: Doctor) -> None:
     place.program = lambda: [sys.executable, "-m", "homi", "run"]  # type: ignore[method-assign]
     place.start(PYTHONPATH=str(tree))
     version.write_text(before)  # as an upgrade does
+    os.utime(version, (1, 1))  # what was compiled a moment ago is not that
     toml = place.home / ".config" / "homi" / "homi.toml"
     toml.write_text(toml.read_text().replace("ring = 8", "ring = 9"))
     (root / "rooms.json").write_text('{"v":1,"ro')
