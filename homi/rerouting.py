@@ -26,7 +26,7 @@ from homi.envelope import (
     origin,
 )
 from homi.errors import BadMessage, HomiError, NoInput, NotReached, StorageFailed
-from homi.hops import is_loop, onward
+from homi.hops import following, is_loop
 from homi.outward import Told as Scanned
 from homi.routing import Facts, Place, resolve
 from homi.space import Space
@@ -105,7 +105,7 @@ class Rerouting:
             done(place.to)
             return
         given = item.repeat or item.session is not None or envelope.via.repeat
-        hops = onward(tuple(envelope.hops), self._facts.device)
+        hops = following(tuple(envelope.hops), self._facts.device)
         now = _let_go(item, envelope)
         parked = Reason.LOOP if is_loop(hops) else now.via.parked
         via = replace(now.via, moved=generation, repeat=given, parked=parked)

@@ -107,6 +107,10 @@ def test_it_comes_back_and_goes_again_with_the_same_mail(pair: Pair) -> None:
     laptop.ok("move", "cyd", "mini")
     until(lambda: ids(mini, "cyd") == sent[1:], "they are there again")
     assert not laptop.homi("queue", "cyd", "--json").stdout
+    laptop.ok("move", "cyd@mini")
+    laptop.ok("move", "cyd", "mini")
+    until(lambda: ids(mini, "cyd") == sent[1:], "they are there the third time")
+    assert not laptop.homi("queue", "@mini", "--json").stdout
 
 
 @pytest.mark.soak
@@ -172,7 +176,7 @@ def test_what_names_it_where_it_was_goes_on_from_there(pair: Pair) -> None:
     for words in (
         "al here: an alias",
         "crew here",
-        "stays here",
+        "a wake, which stays",
         "started here by its",
     ):
         assert words in told

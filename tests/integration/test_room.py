@@ -143,6 +143,7 @@ def test_members_on_two_devices_and_a_writer_on_the_other() -> None:
         laptop.ok("room", "create", "team", "ada", "eve@mini", "hall@mini")
         refused = mini.homi("room", "rm", "team@laptop")
         assert refused.returncode == 68
+        pair.both_up()
         _joined_from_there(pair)
         sent = laptop.send("team", "from here")
         line = mini.stored("eve", "from here")
