@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from homi.doctor.check import Check, Verdict, warn, well
 from homi.doctor.facts import Facts
 from homi.errors import NoInput
-from homi.shell import quoted
 from homi.store.blobs import FOLDER, PIECE, Blobs
 from homi.store.disk import RealDisk
 from homi.store.prune import USUAL
 from homi.store.unnamed import named, unnamed
+from homi.store.whole import aside_by_hand
 
 SHOWN = 5  # of a kind
 READ = 4 << 30  # bytes that are compared with their names: some seconds
@@ -39,7 +39,7 @@ def _blobs(facts: Facts) -> Iterator[Verdict]:
             path = facts.root / FOLDER / name
             yield warn(
                 f"{path} is damaged",
-                f"mv {quoted(path)} {quoted(path)}.aside",
+                aside_by_hand(path),
                 "it is no use",
             )
     old = unnamed(disk, root, facts.machine.now() - USUAL)

@@ -23,6 +23,7 @@ from homi.store.index import Index
 from homi.store.lines import Finding, Unreadable
 from homi.store.places import LEDGER, device_of, folder_of, inbox_in, places, titled
 from homi.store.ring import Ring
+from homi.store.whole import aside_by_hand
 
 SHOWN = 5  # of a kind: a hundred damaged lines are one thing to know
 OLD = 86_400.0  # s that mail waits until it is said
@@ -155,8 +156,7 @@ def _pickup(facts: Facts) -> Iterator[Verdict]:
             fix = "homi restart" if facts.daemon else "homi start"
             yield warn(f"{path} cannot be read", fix, "a start sets it aside")
         elif _age(path, now) > STALE:
-            aside = quoted(facts.root / f"{path.name}.aside")
-            fix = f"mv {quoted(path)} {aside}"
+            fix = aside_by_hand(path, facts.root)
             yield warn(f"{path} was never finished", fix)
     sound = [path for path, one in found if not isinstance(one, Unreadable)]
     if sound and facts.daemon is None:

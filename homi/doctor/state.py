@@ -13,12 +13,11 @@ from homi.address import is_name
 from homi.doctor.check import Check, Verdict, fail, remedied, well
 from homi.doctor.facts import Facts
 from homi.errors import VersionMismatch
-from homi.shell import quoted
 from homi.store.disk import RealDisk
 from homi.store.lock import LOCK
 from homi.store.places import TOPS
 from homi.store.state import head
-from homi.store.whole import ASIDE, read_whole, remedy
+from homi.store.whole import ASIDE, aside_by_hand, read_whole, remedy
 
 # What a daemon does not move aside: it is nobody's to guess what that is.
 FOLDERS = (*TOPS, "pickup", "log", "quarantine", "blobs", "keys")
@@ -75,9 +74,8 @@ def _misplaced(facts: Facts) -> Iterator[Verdict]:
             yield fail(text, fix, "a start moves it aside")
         else:
             # Not beside itself: in mail/ that would be another mailbox.
-            there = quoted(facts.root / f"{path.name}{ASIDE}")
             again = " && homi restart" if facts.daemon else ""
-            fix = f"mv {quoted(path)} {there}{again}"
+            fix = f"{aside_by_hand(path, facts.root)}{again}"
             if stat.S_ISLNK(mode):  # a disk that is not mounted, with all its mail
                 yield fail(text, hand=f"bring back what it leads to, or {fix}")
             else:

@@ -5,7 +5,6 @@ Owns what of the machine's software a person must know.  homi-doctor(1).
 
 import os
 import re
-import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +16,7 @@ from homi.doctor.machine import numbers
 from homi.errors import Unavailable
 from homi.pairing import program
 from homi.setup import unit
+from homi.shell import quoted
 from homi.visible import visible
 
 TMUX = (3, 2)
@@ -32,7 +32,7 @@ def _program(facts: Facts) -> Iterator[Verdict]:
     except Unavailable:
         own = ""
     found = facts.machine.which("homi")
-    folder = shlex.quote(os.path.dirname(own)) if own else "the folder of homi"
+    folder = quoted(os.path.dirname(own)) if own else "the folder of homi"
     hand = f"where your shell starts: export PATH={folder}:$PATH"
     if not found:
         yield warn("no homi is in PATH: agents cannot call it", hand=hand)
@@ -61,7 +61,7 @@ def _python(facts: Facts) -> Iterator[Verdict]:
         name, least = match.groups()
         found = machine.library(name)
         if not found or numbers(found) < numbers(least):
-            pip = f"{shlex.quote(sys.executable)} -m pip install"
+            pip = f"{quoted(sys.executable)} -m pip install"
             text = f"{name} is {found or 'not installed'}, {least} is needed"
             yield fail(text, f"{pip} '{name}>={least}'")
     yield well(f"Python {version}")

@@ -15,6 +15,7 @@ from pathlib import Path
 from homi.errors import CannotCreate
 from homi.peers.credentials import peer_credentials
 from homi.shell import quoted
+from homi.store.whole import aside_by_hand
 
 BACKLOG = 512  # keeps names listed while the loop is busy: the kernel takes probes
 
@@ -100,7 +101,7 @@ def clear(path: str) -> None:
     if not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.getuid():
         raise CannotCreate(
             f"{path} is in the way and is no socket of ours",
-            hint=f"mv {quoted(path)} {quoted(path)}.aside",
+            hint=aside_by_hand(path),
         )
     if answers(path):
         raise CannotCreate(

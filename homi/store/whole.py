@@ -86,16 +86,24 @@ def put_aside(disk: Disk, path: str) -> str:
     return put
 
 
+def aside_by_hand(
+    path: str | os.PathLike[str], folder: str | os.PathLike[str] | None = None
+) -> str:
+    """The command that moves path aside: beside itself, or into folder."""
+    parent, name = os.path.split(os.fspath(path))
+    there = os.path.join(parent if folder is None else folder, name + ASIDE)
+    return f"mv {quoted(path)} {quoted(there)}"
+
+
 def remedy(path: str, error: OSError) -> str:
     """What a person types so that path can be used; empty where nobody can say it."""
-    word = quoted(path)
     if error.errno in (errno.EACCES, errno.EPERM):
         barred = _barred(path)
         return f"chmod u+rwX {quoted(barred)}" if barred else ""
     if os.path.islink(path) and os.path.exists(path):
         return f"put what {path} leads to in its place"
     if error.errno in (errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.EINVAL):
-        return f"mv {word} {word}{ASIDE}"
+        return aside_by_hand(path)
     return ""
 
 

@@ -13,7 +13,7 @@ import pytest
 from tests.crash.between import Lane
 from tests.crash.steps import steps
 from tests.crash.test_move_kill import FEW, MANY, ORDERING, again, claims, moving
-from tests.integration.linked import Pair, key_of
+from tests.integration.linked import Pair, key_of, linked_pair
 from tests.integration.test_move import ids
 from tests.standin import sshd
 from tests.standin.place import PATIENCE, Place, until
@@ -31,14 +31,7 @@ SMALL = [("move-there", "move-behind")]
 @pytest.fixture(scope="module")
 def pair() -> Iterator[Pair]:
     """Two devices whose link is up."""
-    sshd.need()
-    with Pair() as made:
-        made.link()
-        made.both_up()
-        for place, name in ((made.laptop, "svc"), (made.laptop, "bob")):
-            place.ok("claim", name)
-        made.mini.ok("claim", "svc")
-        yield made
+    yield from linked_pair(["svc", "bob"], ["svc"])
 
 
 class Other(Lane):

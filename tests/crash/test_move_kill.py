@@ -15,8 +15,7 @@ import pytest
 from homi.store.fault import MOVING
 from tests.crash.between import Lane
 from tests.crash.steps import steps
-from tests.integration.linked import Pair
-from tests.standin import sshd
+from tests.integration.linked import Pair, linked_pair
 from tests.standin.place import PATIENCE, Place, until
 
 LEAVING = [
@@ -46,12 +45,7 @@ FEW, MANY = 17, 167
 @pytest.fixture(scope="module")
 def pair() -> Iterator[Pair]:
     """Two devices whose link is up."""
-    sshd.need()
-    with Pair() as made:
-        made.link()
-        made.both_up()
-        made.laptop.ok("claim", "svc")
-        yield made
+    yield from linked_pair(["svc"])
 
 
 def claimed(place: Place, name: str) -> bool:

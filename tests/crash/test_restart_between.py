@@ -11,7 +11,7 @@ import pytest
 from tests.crash.between import Between, Lane
 from tests.crash.test_move_kill import COMING, LEAVING, again, claimed, moving
 from tests.crash.traffic import seed
-from tests.integration.linked import Pair
+from tests.integration.linked import Pair, linked_pair
 from tests.integration.restarting import restart
 from tests.standin import sshd
 from tests.standin.place import Place, homi_command, until
@@ -22,12 +22,7 @@ PART = 20  # letters before a move, while it is on, and after
 @pytest.fixture(scope="module")
 def pair() -> Iterator[Pair]:
     """Two devices whose link is up."""
-    sshd.need()
-    with Pair() as made:
-        made.link()
-        made.both_up()
-        made.laptop.ok("claim", "svc")
-        yield made
+    yield from linked_pair(["svc"])
 
 
 def at_once(*places: Place) -> None:

@@ -6,9 +6,11 @@ runs `homi link serve` by a forced command, as pairing sets it up.
 
 import contextlib
 import json
+from collections.abc import Iterable, Iterator
 from typing import Any, Self
 
 from homi.links.identity import Identity
+from tests.standin import sshd
 from tests.standin.place import PATIENCE, Place, homi_command, until
 from tests.standin.sshd import Sshd
 
@@ -23,6 +25,20 @@ def place(device: str, keepalive: float = 15) -> Place:
 def key_of(one: Place) -> str:
     """The public key of the device; made if there is none."""
     return Identity.load(one.state).public
+
+
+def linked_pair(
+    laptop: Iterable[str] = (), mini: Iterable[str] = ()
+) -> "Iterator[Pair]":
+    """For a fixture: two devices whose link is up, with the names each has claimed."""
+    sshd.need()
+    with Pair() as made:
+        made.link()
+        made.both_up()
+        for place, names in ((made.laptop, laptop), (made.mini, mini)):
+            for name in names:
+                place.ok("claim", name)
+        yield made
 
 
 class Pair:

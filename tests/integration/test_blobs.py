@@ -13,8 +13,7 @@ import pytest
 from homi.dial import Dial
 from homi.errors import HomiError, NoInput, NotAllowed, NotReached
 from homi.store.blobs import PIECE
-from tests.integration.linked import Pair, key_of
-from tests.standin import sshd
+from tests.integration.linked import Pair, key_of, linked_pair
 from tests.standin.place import Place, until
 
 SIZE = 8 << 20
@@ -23,11 +22,7 @@ SIZE = 8 << 20
 @pytest.fixture(scope="module")
 def pair() -> Iterator[Pair]:
     """Two devices whose link is up."""
-    sshd.need()
-    with Pair() as made:
-        made.link()
-        made.both_up()
-        yield made
+    yield from linked_pair()
 
 
 def blobs(place: Place) -> Path:

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.linked import Pair
-from tests.standin import sshd
+from tests.integration.linked import Pair, linked_pair
 from tests.standin.place import Place, homi_command, until
 
 
@@ -44,13 +43,7 @@ def _whole(path: Path) -> list[str]:
 @pytest.fixture
 def pair() -> Iterator[Pair]:
     """Two devices whose link is up."""
-    sshd.need()
-    with Pair() as made:
-        made.link()
-        made.both_up()
-        made.laptop.ok("claim", "svc")
-        made.mini.ok("claim", "ada")
-        yield made
+    yield from linked_pair(["svc"], ["ada"])
 
 
 def test_a_message_is_followed_to_where_it_was_read(pair: Pair) -> None:

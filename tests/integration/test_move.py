@@ -10,7 +10,7 @@ import pytest
 
 from homi.moving.conversation import slug
 from homi.seats.server import Server
-from tests.integration.linked import Pair, key_of
+from tests.integration.linked import Pair, key_of, linked_pair
 from tests.integration.seatkit import needs_tmux
 from tests.standin import claude, sshd
 from tests.standin.place import PATIENCE, Place, until
@@ -19,12 +19,7 @@ from tests.standin.place import PATIENCE, Place, until
 @pytest.fixture(scope="module")
 def pair() -> Iterator[Pair]:
     """Two devices whose link is up."""
-    sshd.need()
-    with Pair() as made:
-        made.link()
-        made.both_up()
-        made.laptop.ok("claim", "bob")
-        yield made
+    yield from linked_pair(["bob"])
 
 
 def ids(place: Place, name: str) -> list[str]:
