@@ -13,22 +13,23 @@ import msgspec
 from msgspec.structs import replace
 
 from homi import gate
-from homi.address import OWNER, Name, parse_address, show
+from homi.address import Name, show
+from homi.admission import Admission
 from homi.behind import behind
 from homi.clock import Clock, Stamps
 from homi.config import Config
+from homi.destinations import Destinations
 from homi.digest import is_digest
 from homi.envelope import MessageId, Msg, Reason, Rung, Via, encode
 from homi.errors import BadMessage, HomiError, NoSuchName
-from homi.guard import Guard
-from homi.hops import is_loop, onward
+from homi.hops import onward
 from homi.names import Names
 from homi.outward import Outward, shown_to
 from homi.owners import Owners
 from homi.replies import Replies, Told
 from homi.rerouting import Rerouting
 from homi.returns import Returns
-from homi.routing import Place, elsewhere, resolve
+from homi.routing import Place
 from homi.space import Space
 from homi.store.base import Kept, Mail, Store
 from homi.store.mailbox import Item
@@ -69,16 +70,17 @@ class Postmaster:
         self._space = Space(store, config.reserve << 20)
         self._hints: list[Callable[[Name, Item], None]] = []
         self.refused: Counter[str] = Counter()  # by reason, since the start
-        self._places: dict[str, Name] = {}
         self._now = Stamps(clock).now
-        names.subscribe(lambda _name, _claim: self._places.clear())
+        there = Destinations(store, names, self._facts, clock, self.device)
+        self._there = there
+        self.open, self.received, self.holds = there.open, there.received, there.holds
         # Leads what was for a name that is gone elsewhere; False: it is refused.
         self.astray: Callable[[Submission], bool] = lambda _sub: False
         # Whether somebody waits for an answer to that: theirs is behind nothing.
         self.awaits: Callable[[MessageId | None], bool] = lambda _about: False
         self.replies = Replies(store, names, clock)
         self.on_reply = self.replies.on_reply
-        self.guard: Guard | None = None  # set by the daemon
+        self.admission = Admission(names, store, self.replies)
         back = Returns(store, names, self._facts, clock, self._write)
         self._on_bounced = back.on_bounced
         self.tell, self.remind = back.tell, back.remind
@@ -104,7 +106,7 @@ class Postmaster:
         stamp, head, store, hops = sub.stamp, sub.head, self._store, sub.hops
         # What a person is to see, or let go, is looked at each time.
         plain = not head.needs and sub.permit is None
-        known = self._places.get(sub.to) if plain else None
+        known = self._there.known.get(sub.to) if plain else None
         late: Place | None = None
         if known is not None:
             to: str = known
@@ -120,7 +122,7 @@ class Postmaster:
             return
         via, json = stamp.via, stamp.json
         if not (plain and stamp.free):
-            parked = self._parked(sub, place, to, hops)
+            parked = self.admission.parked(sub, place, to, hops)
             if isinstance(parked, HomiError):
                 self.refuse(sub, parked)
                 return
@@ -132,7 +134,7 @@ class Postmaster:
         came = b'"hops":%b,' % encode(hops) if hops else b""
         parts = (self._now(), to.encode(), json, came, sub.msg)
         tail = b'"at":"%b","to":"%b","via":%b,%b"msg":%b}\n' % parts
-        refusal = self._refusal(sub, place, len(tail))
+        refusal = self.admission.refusal(sub, place, len(tail))
         if refusal is not None:
             self.refuse(sub, refusal)
             return
@@ -148,38 +150,20 @@ class Postmaster:
     def _led(self, sub: Submission) -> Place | None:
         """Where it goes; None where it does not, or not before it was scanned."""
         try:
-            found = self._place(sub.to, for_person=bool(sub.head.needs))
+            found = self._there.place(sub.to, for_person=bool(sub.head.needs))
         except HomiError as error:
             if not (isinstance(error, NoSuchName) and self.astray(sub)):
                 self.refuse(sub, error)
             return None
         if found.local:
             return found
-        return None if self._was_here(sub) or self.outward.holds(sub) else found
+        return None if self._there.was_here(sub) or self.outward.holds(sub) else found
 
     def _behind(self, sub: Submission, name: Name) -> Place | None:
         """Where it waits for older mail of that name, if it has to."""
         if self.awaits(sub.head.reply_to):
             return None
         return behind(self._names.departures, self._store, self.device, sub, name)
-
-    def _was_here(self, sub: Submission) -> bool:
-        """Whether its name moved to another device, and it was finished here before:
-        then it is answered.  What follows the name is marked so."""
-        address = parse_address(sub.to)
-        if elsewhere(address, self._facts) is not None:
-            return False
-        alias = self._names.departures.moved(address.name)
-        if alias is None:
-            return False
-        box, message = self._store.mailbox(alias.name), sub.head.id
-        seq, rung = box.seq_of(message), box.rung_of(message)
-        if seq is not None and seq not in box.pending and rung is not Rung.MOVED:
-            sub.done(Result(message, True, Rung.STORED, alias.name, seq, True))
-            return True
-        if sub.stamp.via.moved != alias.moved:
-            sub.stamp = sub.stamp.following(alias.moved)
-        return False
 
     def refuse(self, sub: Submission, error: HomiError) -> None:
         """Answer with error; keep what was refused in quarantine with the reason."""
@@ -205,82 +189,6 @@ class Postmaster:
         told = partial(_told, done)
         self.accept(Submission(head, encode(head), stamp, to, told))
 
-    def holds(self, head: Msg, msg: bytes) -> bool | None:
-        """Whether the mailbox of head.to holds these very bytes under that id already,
-        whoever brought them; None: it had something of that id and is done with it."""
-        try:
-            place = resolve(parse_address(head.to), self._facts)
-        except HomiError:
-            return False
-        if place.kind == "unclaimed":
-            return False
-        box = self._store.mailbox(place.name)
-        item = box.find(head.id)
-        if item is None:
-            return None if box.seq_of(head.id) is not None else False
-        return bytes(box.read(item).msg) == msg
-
-    def open(self, name: str) -> Name:
-        """The mailbox here of a name that a caller writes as, claimed if it was not;
-        67 where there can be none."""
-        return self._place(name).name
-
-    def received(self, name: Name, message: MessageId) -> bool:
-        """Whether the message is, or was, in that mailbox."""
-        return self._store.mailbox(name).seq_of(message) is not None
-
-    def _place(self, to: str, *, for_person: bool = False) -> Place:
-        """Where an address leads; a live session's name is claimed by its mail.  What
-        is for a person is the owner's, whichever name here it is for."""
-        address = parse_address(to)
-        found = resolve(address, self._facts)
-        if for_person and found.local:
-            return Place("mailbox", OWNER, OWNER)
-        if found.kind == "unclaimed":
-            self._names.claim(found.name, None, self._clock.wall())
-            log.info("%s claimed by its first mail", found.name)
-        if found.name == address.name and not self._names.departures.older(found.name):
-            # What an alias leads to may change with who lives.
-            self._places[to] = found.name
-        return found
-
-    def _refusal(self, sub: Submission, place: Name, length: int) -> HomiError | None:
-        """Why it is not taken, wherever there may be room for it."""
-        head, via = sub.head, sub.stamp.via
-        if self._names.is_room(place) and (why := gate.room_refused(head, via)):
-            return why
-        linked = sub.stamp.linked
-        return (
-            self._link_refused(sub, place)
-            if linked
-            else gate.kind_refused(head, via.door)
-        ) or gate.too_long(length, self._store.largest_line())
-
-    def _link_refused(self, sub: Submission, place: Name) -> HomiError | None:
-        """Why another device may not submit that.  What follows a name that came from
-        there may be of any kind: it was admitted where the name was."""
-        device, about, via = sub.stamp.via.device, sub.head.reply_to, sub.stamp.via
-        peer = via.relay or device
-        if via.moved and peer and self._names.departures.follows(place, sub.to, peer):
-            return None
-        ours = about is not None and self.replies.sent(device, about)
-        return gate.link_refused(sub.head, device, ours=ours)
-
-    def _parked(
-        self, sub: Submission, place: Name, to: str, hops: tuple[str, ...]
-    ) -> Reason | HomiError | None:
-        """Why it is kept but goes no further by itself, or is not taken at all."""
-        if hops and is_loop(hops):
-            return Reason.LOOP
-        if sub.head.needs and place == OWNER:
-            return Reason.APPROVAL
-        if sub.permit is not None and (sub.clear or self._names.is_room(place)):
-            return Reason.SCAN  # until the ledger says who let it leave, and why
-        if self.guard is None or sub.stamp.free:
-            return None
-        stamp = sub.stamp
-        return self.guard.judge(sub.head, to, stamp.via, stamp.process, sub.told)
-
     def _settle(self, sub: Submission, mail: Mail, reason: Reason | None) -> None:
         """It goes on; with a reason it waits for a person, who is told once of what it
         belongs to."""
@@ -291,7 +199,8 @@ class Postmaster:
         log.info("%s to=%s status=parked (%s)", mail.id, mail.to, reason)
         result = Result(mail.id, True, Rung.PARKED, mail.to, mail.seq)
         sub.done(replace(result, reason=reason))
-        words = None if self.guard is None else self.guard.words(mail.id, mail.to)
+        guard = self.admission.guard
+        words = None if guard is None else guard.words(mail.id, mail.to)
         if words is not None:
             self.warn(*words)
         self._arrived(mail)

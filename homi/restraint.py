@@ -27,7 +27,8 @@ def connect(
     """Read what was counted before, and count from now on, up to ends."""
     bounds = Bounds(office.root, office.store, clock, RealDisk())
     ends.callback(bounds.close)
-    office.postmaster.guard = Guard(bounds, office.config.policy, office.device)
+    guard = Guard(bounds, office.config.policy, office.device)
+    office.postmaster.admission.guard = guard
     office.bounds, office.given = bounds, bounds.given
     office.sessions.subscribe(bounds.changed)
     courier.subscribe(bounds.recorded)

@@ -55,7 +55,9 @@ class Guarded(Bench):
         """As after a restart."""
         root = str(self.root)
         self.bounds = Bounds(root, self.store, self.clock, RealDisk())
-        self.postmaster.guard = Guard(self.bounds, self.policy, Device("mini"))
+        self.postmaster.admission.guard = Guard(
+            self.bounds, self.policy, Device("mini")
+        )
 
     def given(self, session: SessionRef, name: str, message: str) -> None:
         """The courier is about to hand a letter over."""

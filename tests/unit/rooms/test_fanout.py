@@ -364,7 +364,7 @@ def test_a_policy_counts_for_each_copy_and_for_no_person(run: Run) -> None:
     async def scenario(company: Company) -> None:
         bounds = Bounds(str(company.root), company.store, company.clock, RealDisk())
         policy = Policy(wake={"bob": ["cyd"]})
-        company.postmaster.guard = Guard(bounds, policy, Device("mini"))
+        company.postmaster.admission.guard = Guard(bounds, policy, Device("mini"))
         await company.post("from ada")
         bob = company.store.mailbox(BOX)
         assert [item.reason for item in bob.pending.values()] == [Reason.POLICY]
