@@ -7,16 +7,13 @@ homi-move(1).
 import asyncio
 import os
 from collections.abc import Callable, Coroutine
-from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from msgspec import Struct
 
 from homi.address import Device, Name, parse_address, parse_claimable, parse_name
-from homi.assembly.history import Bringing, History
+from homi.assembly.ends import Ends
 from homi.assembly.parley import Parley
-from homi.assembly.starting import Starting
-from homi.assembly.staying import staying
 from homi.clock import Clock
 from homi.doors.answers import Answer
 from homi.doors.office import Office, Shown
@@ -27,26 +24,18 @@ from homi.links.exchange import Exchange
 from homi.links.greeting import Peer
 from homi.links.talk import Talk
 from homi.moved import MoveDone
-from homi.moving.forwarding import Forwarding, Ways
-from homi.moving.ordering import Ordering, Sides
-from homi.moving.origin import Origin
-from homi.moving.packing import Packing
-from homi.moving.parcel import Parcels, configs
-from homi.moving.planning import Order, Parts
+from homi.moving.planning import Order
 from homi.moving.running import Running, Where, result
 from homi.moving.said import VERB, Asked, Said
-from homi.moving.target import Here, Target, decode
+from homi.moving.target import decode
 from homi.requests import Move
-from homi.store.blobs import Blobs, failed
-from homi.store.disk import RealDisk
+from homi.store.blobs import failed
 from homi.store.fault import from_environment
 from homi.store.lines import Finding
 from homi.store.mailbox import Item
 
 PATIENCE = 4.0  # s until who asked a name to come asks again
 COMING = 900  # times it asks
-
-Value = TypeVar("Value")
 
 
 def connect(office: Office, talk: Talk, clock: Clock) -> "Moving":
@@ -66,11 +55,6 @@ def connect(office: Office, talk: Talk, clock: Clock) -> "Moving":
     return moving
 
 
-async def aside(work: Callable[..., Value], *args: object) -> Value:
-    """The result of work, which touches the disk or asks git."""
-    return await asyncio.get_running_loop().run_in_executor(None, work, *args)
-
-
 class Moving:
     """The moves of one daemon."""
 
@@ -83,16 +67,10 @@ class Moving:
         self._running = Running()
         self._parley = Parley(office, talk)
         at = from_environment(os.environ) or _nowhere
-        parcels = Parcels(Blobs(office.root, RealDisk()))
-        post = office.postmaster
-        here, names, store = office.device, office.names, office.store
-        ways = (post.forward, post.bring, office.record, post.bounce, clock)
-        forwarding = Forwarding(Ways(here, store, *ways), at)
-        self._origin = self._leaving(parcels, forwarding, clock, at)
-        self._target = self._coming(parcels, clock, at)
+        ends = Ends(office, self._parley, clock, at)
+        self._origin, self._target = ends.origin, ends.target
+        self._ordering = ends.ordering
         self._target.leaves = self._gone
-        sides = Sides(here, names, store, self._parley, forwarding, clock, at)
-        self._ordering = Ordering(sides)
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Go on from what names.json says."""
@@ -294,52 +272,6 @@ class Moving:
                 done(answer)
 
         self._running.later(told())
-
-    def _leaving(
-        self,
-        parcels: Parcels,
-        forwarding: Forwarding,
-        clock: Clock,
-        at: Callable[[str], None],
-    ) -> Origin:
-        """What moves names away."""
-        office = self._office
-        history = History(office.root, office.device)
-        folders = configs(office.config.registry_folders())
-        packing = Packing(office.root, folders, history.lines, history.count, parcels)
-        return Origin(
-            Parts(
-                here=office.device,
-                names=office.names,
-                owners=office.owners,
-                far=self._parley,
-                packing=packing,
-                forwarding=forwarding,
-                clock=clock,
-                aside=aside,
-                at=at,
-                stays=partial(staying, office),
-            )
-        )
-
-    def _coming(
-        self, parcels: Parcels, clock: Clock, at: Callable[[str], None]
-    ) -> Target:
-        """What takes them in."""
-        office = self._office
-        return Target(
-            Here(
-                names=office.names,
-                parcels=parcels,
-                disk=RealDisk(),
-                config=os.fspath(office.config.registry_folders()[0]),
-                bring=Bringing(office, aside),
-                spawn=Starting(office, clock),
-                clock=clock,
-                aside=aside,
-                at=at,
-            )
-        )
 
 
 def _nowhere(_point: str) -> None:

@@ -35,7 +35,7 @@ def connect(office: Office, reach: Reach) -> OnMail:
     on_mail = OnMail(keeper, office.owners, reach.clock)
     office.keeper, office.spawner = keeper, on_mail.wake
     office.renaming = Renaming(office.sessions)
-    keeper.rename = office.renaming.change
+    keeper.calling.rename = office.renaming.change
     explain = office.explain
 
     def free(name: Name) -> Iterator[Reason | None]:

@@ -15,16 +15,18 @@ from msgspec.structs import replace
 from homi.address import Name
 from homi.claims import Claim
 from homi.clock import Clock
-from homi.errors import CannotCreate, HomiError, NoSuchName, NotReached
+from homi.errors import HomiError, NoSuchName, NotReached
 from homi.names import Names
 from homi.owners import Owners
 from homi.peers import process
 from homi.pidwatch import PidWatch
 from homi.sessions import Session, Sessions
-from homi.spawn import clients, rule
+from homi.spawn import rule
 from homi.spawn.beside import Beside, in_a_thread
-from homi.spawn.endings import Endings, is_of, same, session_of
+from homi.spawn.calling import Calling
+from homi.spawn.endings import Endings, is_of, same
 from homi.spawn.programs import Programs
+from homi.spawn.refusals import check_again, check_free
 from homi.spawn.state import Run, Spawned, Spawns, tolerant
 
 log = logging.getLogger("homi.spawn")
@@ -53,7 +55,7 @@ class Keeper:
         self.findings = spawns.findings
         self.pending: Callable[[Name], bool] = lambda _name: False
         self.over: Callable[[Name], None] = lambda _name: None  # its program ended
-        self.rename: Callable[[Session, Name], None] = lambda _session, _name: None
+        self.calling = Calling(spawns, names, sessions)
         self._names = names
         self._sessions = sessions
         self._owners = owners
@@ -89,7 +91,7 @@ class Keeper:
     def sweep(self) -> None:
         """Look at every program again."""
         self._endings.sweep()
-        self._called()
+        self.calling.sweep()
         for spawned in self.spawns.all():
             run = spawned.run
             if run is not None and run.pid and not process.alive(run.pid, run.start):
@@ -115,19 +117,7 @@ class Keeper:
 
     def free(self, name: Name) -> None:
         """CannotCreate (73) where somebody has the name, or is on the way."""
-        spawned = self.spawns.get(name)
-        if spawned is not None and (run := spawned.run) is not None:
-            if not run.ready:
-                raise CannotCreate(f"{name} is being started", hint="homi spawn")
-            raise CannotCreate(
-                f"{name} was started already, pid {run.pid}",
-                hint=f"homi respawn {name}",
-            )
-        if (owner := self._owners.owner(name)) is not None:
-            raise CannotCreate(
-                f"{name} has a session already, pid {owner.pid}",
-                hint="end it first, or spawn another name",
-            )
+        check_free(name, self.spawns.get(name), self._owners.owner(name))
 
     def join(self, name: Name, told: Told) -> None:
         """Tell what comes of the start that is under way."""
@@ -144,18 +134,12 @@ class Keeper:
             raise NoSuchName(
                 f"nobody told how {name} is started", hint=f"homi spawn {name}"
             )
-        run, owner = spawned.run, self._owners.owner(name)
-        if spawned.old is not None or (run is not None and not run.ready):
-            raise CannotCreate(f"{name} is being started", hint="homi spawn")
-        if owner is not None and (run is None or not is_of(owner, run)):
-            raise CannotCreate(
-                f"the session of {name}, pid {owner.pid}, was not started by homi",
-                hint="end it first",
-            )
+        check_again(spawned, self._owners.owner(name))
+        run = spawned.run
         old = None if run is None else replace(run, now=now)
         failures = 0 if anew else spawned.failures
         spawned = replace(spawned, failures=failures, old=old, order=order)
-        called = name if run is None else clients.successor(name, self._taken)
+        called = name if run is None else self.calling.successor(name)
         self.begin(spawned, called, told)
 
     def forget(self, name: Name, *, end: bool) -> Spawned:
@@ -287,7 +271,7 @@ class Keeper:
                 self.spawns.note(replace(spawned, old=None))
             elif run is not None and run.pid == pid:
                 self._over(spawned)
-        self._called()
+        self.calling.sweep()
 
     def _over(self, spawned: Spawned) -> None:
         """What ran for a name does no more."""
@@ -318,7 +302,7 @@ class Keeper:
                 if run is not None and not run.ready and is_of(new, run):
                     self._ready(spawned, run, new)
         if new is None or old is None or old.address != new.address:
-            self._called()
+            self.calling.sweep()
 
     def _claimed(self, name: Name, claim: Claim | None) -> None:
         """A name that was released is started no more; one that moved may come back."""
@@ -326,23 +310,6 @@ class Keeper:
         if gone and self.spawns.get(name) is not None:
             with tolerant():
                 self.forget(name, end=False)
-
-    def _called(self) -> None:
-        """Let who took another's place be called as that one was."""
-        for spawned in self.spawns.all():
-            name, run = spawned.name, spawned.run
-            if run is None or not run.ready or run.called == name:
-                continue
-            session = session_of(self._sessions, run)
-            if session is not None and not self._sessions.by_address(name):
-                self.spawns.note(replace(spawned, run=replace(run, called=name)))
-                self.rename(session, name)
-
-    # ---- what is known ----
-
-    def _taken(self, name: Name) -> bool:
-        """Whether a claim or a session has that name."""
-        return bool(self._names.get(name) or self._sessions.by_address(name))
 
     def _tell(self, name: Name, what: Spawned | HomiError) -> None:
         """Tell everybody who waits for the start of a name."""
