@@ -22,6 +22,7 @@ from homi.links import host as dialled
 
 CONNECT = 10  # s for the connection alone
 GRACE = 2.0  # s: what ssh takes to end by itself
+ENDING = 10.0  # s: what it may take once it is told to
 LIMIT = 120.0  # s a command may take where nobody types
 TYPING = 600.0  # s where a person may have to find a password
 FAILED = 255  # ssh's own status
@@ -139,19 +140,28 @@ class Ssh:
             try:
                 out, _ = ssh.communicate(given, limit)
             except subprocess.TimeoutExpired:
-                ssh.kill()
+                _end(ssh)
                 raise TimedOut(
                     f"{self.host} did not finish in {limit:.0f} s",
                     hint="homi pair takes up where it ended",
                 ) from None
             except KeyboardInterrupt:
-                # It has the key, too, and puts the terminal as it was before it ends.
+                # It has the key, too; but one that came before it waited for an answer
+                # is lost on it.
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     ssh.wait(GRACE)
-                ssh.kill()
+                _end(ssh)
                 raise
         done = subprocess.CompletedProcess(ssh.args, ssh.returncode, out)
         return done, said.read_text(errors="replace").replace("\r", "")
+
+
+def _end(ssh: "subprocess.Popen[bytes]") -> None:
+    """End ssh: asked to, it puts the terminal as it was before it asked."""
+    ssh.terminate()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        ssh.wait(ENDING)
+    ssh.kill()
 
 
 def refusal(host: str, err: str) -> HomiError:

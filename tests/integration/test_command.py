@@ -248,7 +248,7 @@ def test_a_command_that_went_away_is_told_with_the_path_it_was_looked_for_in(
     (agent.folder / "agent").rename(agent.folder / "away")
     mail = agent.send()
     agent.reached(mail, "deferred")
-    assert f"in PATH ({agent.place.bin}:" in agent.place.log.read_text()
+    agent.place.logged(f"in PATH ({agent.place.bin}:")
     assert agent.row()["state"] == "missing"
     assert f"in PATH ({agent.place.bin}:" in agent.row()["failure"]
     (agent.folder / "away").rename(agent.folder / "agent")

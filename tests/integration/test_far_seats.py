@@ -99,7 +99,7 @@ def test_seats_of_another_device_are_driven_by_a_persons_grant_alone(
             assert status == 64, err
         assert person(laptop, "seat", "kill", "ada@mini")[0] == 77
         assert person(laptop, "seat", "read", "bob@mini")[0] == 66
-        assert "seat ada by=@laptop status=sent" in mini.log.read_text()
+        mini.logged("seat ada by=@laptop status=sent")
 
         person(mini, "link", "add", "laptop", "--no-allow-seats")
         assert person(laptop, "seat", "send", "ada@mini", "x")[0] == 77

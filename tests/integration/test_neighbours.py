@@ -1,6 +1,7 @@
 """What two devices tell each other: names listed and mirrored, over a real sshd."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,6 +19,15 @@ def pair() -> Iterator[Pair]:
         made.both_up()
         made.mini.ok("claim", "reviewer")
         made.mini.ok("claim", "tester")
+        file = made.laptop.state / "known.json"
+        until(
+            lambda: (
+                file.exists()
+                and {b"reviewer", b"tester"}
+                <= set(re.findall(rb"\w+", file.read_bytes()))
+            ),
+            "the laptop was told",
+        )
         yield made
 
 
@@ -51,8 +61,6 @@ def test_names_of_another_device_are_asked_of_it(pair: Pair) -> None:
 
 def test_completion_knows_the_names_told_last(pair: Pair) -> None:
     """From known.json, whether a daemon runs or not."""
-    file = pair.laptop.state / "known.json"
-    until(lambda: file.exists() and b"tester" in file.read_bytes(), "it is kept")
 
     def offered(word: str) -> list[str]:
         line = {"COMP_WORDS": f"homi send {word}", "COMP_CWORD": "2"}

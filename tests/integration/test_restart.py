@@ -136,7 +136,7 @@ def test_what_cannot_be_believed_is_given_up_before_anything_is_open(
     mailbox's that came to have its number."""
     place.start(HOMI_INHERITS="999")
     log = place.state / "log" / "homi.log"
-    assert "all is begun anew" in log.read_text()
+    until(lambda: "all is begun anew" in log.read_text(), "it is told")
     place.ok("stop")
     assert place.daemon is not None
     assert place.daemon.wait(PATIENCE) == 0

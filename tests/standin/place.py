@@ -231,6 +231,10 @@ class Place:
             patience,
         )
 
+    def logged(self, words: str) -> None:
+        """Wait until the daemon said so on stderr: it logs behind what it does."""
+        until(lambda: words in self.log.read_text(), f"logged: {words}")
+
     def planted(self, name: str) -> dict[str, Any] | None:
         """The record homi holds for name in the registry, None while it steps aside."""
         for file in self.registry.glob("*.json"):

@@ -1,9 +1,15 @@
 """What ssh says becomes a failure with its own status and the exact fix."""
 
+import os
+import signal
+import threading
+from pathlib import Path
+
 import pytest
 
 from homi.errors import HomiError, NotAllowed, Unavailable, Usage
 from homi.pairing.ssh import Ssh, refusal
+from tests.standin.place import until
 
 CHANGED = """\
 @@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@
@@ -58,3 +64,28 @@ def test_what_ssh_would_take_for_something_else_is_no_host(host: str) -> None:
     """It never reaches ssh."""
     with pytest.raises(Usage, match="is no host"):
         Ssh(host)
+
+
+def test_a_ctrl_c_that_ssh_did_not_hear_still_lets_it_mend_the_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is asked to end before it is killed: at a prompt nothing typed is shown."""
+    program, asked, mended = (tmp_path / name for name in ("ssh", "asked", "mended"))
+    program.write_text(
+        f"#!/bin/sh\ntrap '' INT\ntrap 'echo >{mended}; exit' TERM\n"
+        f"cat\necho >{asked}\n"  # its input ends once it is waited for
+        "while :; do sleep 0.05; done\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+
+    def press() -> None:
+        until(asked.exists, "it asks")
+        os.kill(os.getpid(), signal.SIGINT)
+
+    person = threading.Thread(target=press)
+    person.start()
+    with pytest.raises(KeyboardInterrupt):
+        Ssh("mini").run("true")
+    person.join()
+    assert mended.exists()
