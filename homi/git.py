@@ -6,9 +6,9 @@ worktree and no move.
 
 import os
 import shutil
-import subprocess
-from typing import NamedTuple
 
+from homi import child
+from homi.child import Said
 from homi.errors import Unavailable
 
 # No repository that a caller is in by its environment, no lock for a mere look, and
@@ -17,14 +17,6 @@ _KEPT_OUT = "GIT_"
 _SET = {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
 
 _FIX = "install it, then homi restart where the daemon is to find it"
-
-
-class Said(NamedTuple):
-    """How it ended, and what it printed."""
-
-    status: int
-    out: str
-    err: str
 
 
 def there() -> bool:
@@ -39,19 +31,7 @@ def run(cwd: str, *words: str, patience: float) -> Said:
     if program is None:
         raise Unavailable("git is not installed: no PATH here has it", hint=_FIX)
     env = {k: v for k, v in os.environ.items() if not k.startswith(_KEPT_OUT)}
-    try:
-        done = subprocess.run(
-            [program, "-C", cwd, *words],
-            capture_output=True,
-            stdin=subprocess.DEVNULL,
-            env=env | _SET,
-            timeout=patience,
-            check=False,
-            encoding="utf-8",
-            errors="surrogateescape",
-        )
-    except subprocess.TimeoutExpired:
-        raise Unavailable(f"git did not end within {patience:g} s") from None
-    except OSError as error:
-        raise Unavailable(f"cannot run git: {error.strerror}") from error
-    return Said(done.returncode, done.stdout.rstrip("\n"), done.stderr.strip())
+    argv = [program, "-C", cwd, *words]
+    # A path may be any bytes.
+    said = child.run(argv, patience=patience, env=env | _SET, errors="surrogateescape")
+    return Said(said.status, said.out.rstrip("\n"), said.err.strip())

@@ -6,7 +6,6 @@ Owns the asking; draws no conclusion.
 import os
 import resource
 import shutil
-import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -14,6 +13,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
+from homi import child
+from homi.errors import Unavailable
 from homi.peers import process
 
 PATIENCE = 10.0  # s a program may take
@@ -40,19 +41,10 @@ class Machine:
     def run(self, *argv: str) -> Ran:
         """What a program says, given nothing."""
         try:
-            done = subprocess.run(
-                argv,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=PATIENCE,
-                check=False,
-                env=dict(self.environ),
-            )
-        except (OSError, subprocess.TimeoutExpired):
+            said = child.run(argv, patience=PATIENCE, env=self.environ)
+        except Unavailable:
             return Ran(-1, "")
-        return Ran(
-            done.returncode, (done.stdout or done.stderr).decode(errors="replace")
-        )
+        return Ran(said.status, said.out or said.err)
 
     def which(self, name: str) -> str:
         """The program of that name that PATH has first; empty for none."""

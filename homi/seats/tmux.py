@@ -6,9 +6,9 @@ homi-seat(1) says which version, and why no library stands between.
 
 import os
 import shutil
-import subprocess
 from collections.abc import Mapping, Sequence
 
+from homi import child
 from homi.errors import NoInput, Unavailable
 
 PATIENCE = 10.0  # s: a server that does not answer by then is stuck
@@ -40,7 +40,7 @@ class Tmux:
     def ask(
         self,
         *commands: Command,
-        given: str | None = None,
+        given: str = "",
         env: Mapping[str, str] | None = None,
     ) -> str:
         """What these commands print, done one after the other, with given on stdin.
@@ -52,24 +52,12 @@ class Tmux:
             argv += [";"] * (number > 0) + [literal(word) for word in command]
         found = os.environ if env is None else env
         clean = {name: value for name, value in found.items() if name not in _LEAKED}
-        try:
-            done = subprocess.run(
-                argv,
-                input="" if given is None else given,
-                capture_output=True,
-                env=clean,
-                timeout=PATIENCE,
-                check=False,
-                encoding="utf-8",
-                errors="surrogateescape",
-            )
-        except subprocess.TimeoutExpired:
-            raise Unavailable(f"tmux did not answer within {PATIENCE:g} s") from None
-        except OSError as error:
-            raise Unavailable(f"cannot run tmux: {error.strerror}") from error
-        if done.returncode:
-            raise _failure(done.stderr.strip())
-        return done.stdout
+        said = child.run(
+            argv, patience=PATIENCE, given=given, env=clean, errors="surrogateescape"
+        )
+        if said.status:
+            raise _failure(said.err.strip())
+        return said.out
 
 
 def program() -> str:

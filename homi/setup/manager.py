@@ -5,12 +5,13 @@ Owns the commands that are run for that.  homi-setup(1).
 
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
+from homi import child
+from homi.child import Said
 from homi.errors import Unavailable
 from homi.setup import unit
 
@@ -72,7 +73,7 @@ class Systemd:
         if shutil.which("systemctl") is None:
             raise Unavailable("there is no systemd here (no systemctl)", hint=BY_HAND)
         done = _run(["systemctl", "--user", "show-environment"])
-        if done.returncode:
+        if done.status:
             raise Unavailable(
                 f"systemd does not answer this user: {_said(done)}", hint=BY_HAND
             )
@@ -85,7 +86,7 @@ class Systemd:
     def active(self) -> bool:
         """Whether it runs the daemon."""
         done = _run(["systemctl", "--user", "is-active", unit.NAME])
-        return done.returncode == 0
+        return done.status == 0
 
     def end(self) -> None:
         """Stop and disable it, as far as it is known."""
@@ -101,7 +102,7 @@ class Systemd:
             return []
         who = ["show-user", str(os.getuid()), "--property=Linger", "--value"]
         done = _run(["loginctl", *who])
-        if done.stdout.strip() == "yes":
+        if done.out.strip() == "yes":
             return []
         return ["it ends when you log out; loginctl enable-linger lets it go on"]
 
@@ -133,7 +134,7 @@ class Launchd:
     def active(self) -> bool:
         """Whether it has loaded it."""
         done = _run(["launchctl", "print", f"{self._domain}/{unit.LABEL}"])
-        return done.returncode == 0
+        return done.status == 0
 
     def end(self) -> None:
         """Unload it, as far as it is loaded."""
@@ -155,28 +156,20 @@ def manager() -> Manager:
 def _do(argv: Sequence[str]) -> None:
     """Run it; Unavailable (69) with its own words where it fails."""
     done = _run(argv)
-    if done.returncode:
+    if done.status:
         raise Unavailable(f"{' '.join(argv)}: {_said(done)}", hint="homi log -n 20")
 
 
-def _run(argv: Sequence[str]) -> "subprocess.CompletedProcess[str]":
-    """Run it, given nothing, within a time."""
+def _run(argv: Sequence[str]) -> Said:
+    """What it says, or why it says nothing."""
     try:
-        return subprocess.run(
-            argv,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=PATIENCE,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return subprocess.CompletedProcess(argv, 1, "", str(error))
+        return child.run(argv, patience=PATIENCE)
+    except Unavailable as error:
+        return Said(1, "", error.text)
 
 
-def _said(done: "subprocess.CompletedProcess[str]") -> str:
+def _said(done: Said) -> str:
     """The first line of what it complained of, else its status."""
-    said = (done.stderr + done.stdout).strip().splitlines()
+    said = (done.err + done.out).strip().splitlines()
     found = [line for line in said if not line.startswith("Created symlink ")]
-    return found[0] if found else f"status {done.returncode}"
+    return found[0] if found else f"status {done.status}"

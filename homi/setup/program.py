@@ -7,11 +7,10 @@ which words of a client's file call homi.  homi-setup(1).
 import os
 import shlex
 import shutil
-import subprocess
 import sys
 from collections.abc import Sequence
 
-from homi import __version__
+from homi import __version__, child
 from homi.address import show
 from homi.errors import Unavailable, Usage
 from homi.pairing import program
@@ -68,27 +67,20 @@ def warnings(command: Sequence[str]) -> list[str]:
 
 def trouble(command: Sequence[str]) -> str:
     """Why the tools would not start, as homi says it; empty where they do."""
-    done = _run([*command, "mcp"])
-    if done is None:
+    try:
+        done = child.run([*command, "mcp"], patience=PATIENCE)
+    except Unavailable:
         return f"{show(shlex.join(command))} mcp does not start"
-    if done.returncode == 0:
+    if done.status == 0:
         return ""
-    said = done.stderr.decode(errors="replace").replace("homi: ", "").splitlines()
-    return f"the tools would not start: {'; '.join(said[:2]) or done.returncode}"
+    said = done.err.replace("homi: ", "").splitlines()
+    return f"the tools would not start: {'; '.join(said[:2]) or done.status}"
 
 
 def _version(path: str) -> str:
-    """The first line that path prints of its version."""
-    done = _run([path, "--version"])
-    said = done.stdout if done else b""
-    return said.decode(errors="replace").partition("\n")[0][:80]
-
-
-def _run(argv: Sequence[str]) -> "subprocess.CompletedProcess[bytes] | None":
-    """argv, given nothing; None where it cannot be run or does not end."""
+    """The first line that path prints of its version; empty: it does not."""
     try:
-        return subprocess.run(
-            argv, input=b"", capture_output=True, timeout=PATIENCE, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
+        said = child.run([path, "--version"], patience=PATIENCE).out
+    except Unavailable:
+        return ""
+    return said.partition("\n")[0][:80]
