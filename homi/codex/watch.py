@@ -9,7 +9,10 @@ import asyncio
 import logging
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from homi.address import Name
+from homi.bodies import session_of
 from homi.claims import Body, Claim
 from homi.codex.server import Server, Servers
 from homi.codex.thread import CLIENT, Lost, Status, Unreachable
@@ -140,7 +143,7 @@ class CodexWatch:
             await self._take_back(name, body, server)
             self._beside(name, body, Reason.NOT_LOADED)
             return True
-        self._stand(name, session_of(name, body, thread.status, server.agent))
+        self._stand(name, _session_of(name, body, thread.status, server.agent))
         return True
 
     def _beside(self, name: Name, body: Body, why: Reason) -> None:
@@ -149,7 +152,7 @@ class CodexWatch:
         if not self._still(name, body):
             return
         if takes_mail(writer(body.home, body.id)):
-            self._stand(name, session_of(name, body, None, ""))
+            self._stand(name, _session_of(name, body, None, ""))
         else:
             self._fall(name, why)
 
@@ -180,7 +183,7 @@ class CodexWatch:
 
     async def _take_back(self, name: Name, body: Body, server: Server) -> None:
         """Whatever of ours is queued for a thread that nobody has open."""
-        session = self._standing.get(name) or session_of(name, body, None, "")
+        session = self._standing.get(name) or _session_of(name, body, None, "")
         try:
             for row in await server.rows(body.id):
                 message = MessageId(row.client_user_message_id or "")
@@ -192,21 +195,15 @@ class CodexWatch:
             log.warning("%s thread=%s not taken back: %s", name, body.id, error)
 
 
-def session_of(name: Name, body: Body, status: Status | None, agent: str) -> Session:
+def _session_of(name: Name, body: Body, status: Status | None, agent: str) -> Session:
     """A thread as a session; status None: another process has it."""
     flags = [] if status is None else status.active_flags
-    return Session(
-        pid=0,
-        start=body.ref.start,
-        session_id=body.id,
-        name=name,
-        cwd=body.cwd,
+    return replace(
+        session_of(name, body),
         status="" if status is None else status.word,
         waiting_for=", ".join(flags),
         version=agent,
         entrypoint=QUEUE if status is None else SERVER,
-        config_dir=body.home,
-        client=CLIENT,
     )
 
 

@@ -1,14 +1,16 @@
 """Which names can be given letters by a command now.
 
-Owns the rule that a session with a record of its own comes first, and that nothing is
-begun beside a run, after three failures, or in a conversation that another process
-has.  homi-command(1).
+Owns the rule that nothing is begun beside a run, after three failures, or in a
+conversation that another process has.  homi-command(1).
 """
 
 import asyncio
 import logging
 
+from msgspec.structs import replace
+
 from homi.address import Name
+from homi.bodies import Standing, session_of
 from homi.claims import Body, Claim
 from homi.commands.binding import CLIENT, Command, read
 from homi.commands.runs import Runs
@@ -21,41 +23,33 @@ from homi.sessions import Session, Sessions
 log = logging.getLogger("homi.commands")
 
 
-class CommandWatch:
+class CommandWatch(Standing):
     """Tells sessions of every command that a name is bound to."""
 
     def __init__(self, names: Names, sessions: Sessions, runs: Runs) -> None:
         """Subscribes to all three."""
-        self._names = names
-        self._sessions = sessions
+        super().__init__(CLIENT, names, sessions)
         self._runs = runs
-        self._standing: dict[Name, Body] = {}
         self._strange: set[Name] = set()  # bound by a later homi, say
-        self._on = False
         runs.changed = self.sweep
-        names.subscribe(self._changed)
-        sessions.subscribe(self._session)
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Go on with what runs, and let every command stand."""
         self._runs.start(loop)
-        self._on = True
-        self.sweep()
+        super().start(loop)
 
     def stop(self) -> None:
         """Watch nothing more; what runs goes on."""
-        self._on = False
+        super().stop()
         self._runs.stop()
 
     def sweep(self) -> None:
-        """Look at every bound name again."""
+        """Look at every name again, and at which processes work for whom."""
         self._sessions.workers = {
             pid: (start, f"{CLIENT}:{body}")
             for pid, (start, body) in self._runs.leaders().items()
         }
-        for claim in self._names.all():
-            if claim.name in self._standing or _bound(claim):
-                self._judge(claim.name, claim)
+        super().sweep()
 
     def why(self, name: Name) -> Reason | None:
         """That another version bound it, in a way that is not understood here;
@@ -76,11 +70,6 @@ class CommandWatch:
 
     # ---- what changes ----
 
-    def _changed(self, name: Name, claim: Claim | None) -> None:
-        """A claim changed or ended."""
-        if self._on and (name in self._standing or (claim and _bound(claim))):
-            self._judge(name, claim)
-
     def _session(self, old: Session | None, new: Session | None) -> None:
         """A session with a record came, went or changed: it may have a name that is
         bound, or a conversation that one goes on with."""
@@ -88,17 +77,19 @@ class CommandWatch:
             self.sweep()
 
     def _judge(self, name: Name, claim: Claim | None) -> None:
-        """Let the command of name stand or fall."""
-        body = claim.body if claim is not None and _bound(claim) else None
-        stood = self._standing.get(name)
-        if body is not None and self._better(name, body):
-            body = None
-        if stood is not None and (body is None or body.ref != stood.ref):
-            del self._standing[name]
-            self._sessions.fall(stood.ref)
+        """What was not understood may have another body now, or none."""
         self._strange.discard(name)
-        if body is None:
-            return
+        super()._judge(name, claim)
+
+    def _better(self, name: Name, body: Body) -> bool:
+        """Whether a session of that name can be written to; what runs ends first."""
+        if self._runs.busy(body.id):
+            return False
+        named = self._sessions.by_address(name)
+        return any(s.can_own and not self._ours(s) for s in named)
+
+    def _stand(self, name: Name, body: Body) -> None:
+        """Unless nobody here understands it."""
         try:
             command = read(body)
         except BadConfig as error:
@@ -107,13 +98,6 @@ class CommandWatch:
             return
         self._standing[name] = body
         self._sessions.stand(self._as_session(name, body, command))
-
-    def _better(self, name: Name, body: Body) -> bool:
-        """Whether a session of that name can be written to; what runs ends first."""
-        if self._runs.busy(body.id):
-            return False
-        named = self._sessions.by_address(name)
-        return any(s.can_own and not self._ours(s) for s in named)
 
     def _as_session(self, name: Name, body: Body, command: Command) -> Session:
         """A command as a session."""
@@ -128,14 +112,8 @@ class CommandWatch:
             waits = "the end of a session that has its conversation"
             if command.template.live == "codex":
                 waits = "its thread, which another name is bound to"
-        return Session(
-            pid=0,
-            start=body.ref.start,
-            session_id=body.id,
-            name=name,
-            cwd=body.cwd,
-            config_dir=body.home,
-            client=CLIENT,
+        return replace(
+            session_of(name, body),
             entrypoint=command.label,
             status=status,
             waiting_for=waits,
@@ -159,8 +137,3 @@ class CommandWatch:
         return bool(leaders) and not leaders.keys().isdisjoint(
             process.ancestors(session.pid)
         )
-
-
-def _bound(claim: Claim) -> bool:
-    """Whether it is bound to a command."""
-    return claim.body is not None and claim.body.client == CLIENT
