@@ -5,6 +5,20 @@ Owns the fields of these answers, which only grow.  homi-protocol(7) is the page
 
 import msgspec
 
+TURNED_AWAY = "turned-away"  # the state of a device that is not linked, and dials
+
+
+class Turned(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One who wanted in by a link, and was turned away."""
+
+    at: str  # RFC 3339: its last try
+    since: str  # RFC 3339: its first, since it was last let in or its link changed
+    tries: int
+    reason: str  # one of links.frames.End
+    text: str  # in the words of who said it
+    fix: str = ""  # what mends it
+    origin: str = ""  # the address it came from, as sshd told it
+
 
 class LinkRow(msgspec.Struct, frozen=True, omit_defaults=True):
     """The link to a device as it is now."""
@@ -29,6 +43,7 @@ class LinkRow(msgspec.Struct, frozen=True, omit_defaults=True):
     seats: bool = False  # it may drive the seats here
     pending: int = 0  # messages that wait for it here
     oldest: str = ""  # RFC 3339
+    turned: Turned | None = None  # that it dialled this device in vain
 
 
 class LinkRows(msgspec.Struct, frozen=True):

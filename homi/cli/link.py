@@ -4,6 +4,7 @@ Owns the showing of links; the daemon keeps them up.
 """
 
 import os
+from collections.abc import Iterator
 
 import click
 
@@ -15,7 +16,7 @@ from homi.cli.meant import Family
 from homi.connection import Connection
 from homi.dial import Absent
 from homi.errors import Unhealthy, Usage
-from homi.linked import Checked, LinkRow, LinkRows
+from homi.linked import TURNED_AWAY, Checked, LinkRow, LinkRows
 from homi.links import keys
 from homi.links.book import Book, Peering
 from homi.render import Cell, cell
@@ -255,7 +256,7 @@ def _cells(row: LinkRow) -> tuple[Cell, ...]:
     """
     person = output.terminal()
     seats = SEATS if row.seats else ""
-    note = "; ".join(filter(None, (row.text, row.fix, seats)))
+    note = "; ".join(filter(None, (row.text, row.fix, seats, *_turned(row))))
     way = f"over {row.via}" if row.via else row.way
     answers = "" if row.ms is None else f"{row.ms:.1f} ms"
     if person and row.heard and not answers:
@@ -285,6 +286,21 @@ def _offset(row: LinkRow) -> str:
     return f"{row.offset_s:+.0f} s"
 
 
+def _turned(row: LinkRow) -> Iterator[str]:
+    """That it dialled this device in vain; why, where its own state does not say so."""
+    turned = row.turned
+    if turned is None:
+        return
+    ago = " ago" if output.terminal() else ""
+    last = f"the last {output.when(turned.at)}{ago}"
+    whence = f" from {turned.origin}" if turned.origin else ""
+    tries = amount(turned.tries, "try", "tries")
+    why = "" if row.state in (TURNED_AWAY, turned.reason) else f": {turned.text}"
+    yield f"turned away: {tries}, {last}{whence}{why}"
+    if why and turned.fix:
+        yield f"to let it in: {turned.fix}"
+
+
 def _explain(row: LinkRow) -> None:
     """Why a link is not up, and what mends it, in lines below the table."""
     if row.text:
@@ -296,5 +312,7 @@ def _explain(row: LinkRow) -> None:
         output.line(f"{row.device}: its clock is {offset[1:]} {side} this one")
     if row.seats:
         output.line(f"{row.device}: {SEATS} (homi link add --no-allow-seats ends it)")
+    for line in _turned(row):
+        output.line(f"{row.device}: {cell(line)}")
     if row.said and row.state != "up":
         output.line(f"{row.device}: it also printed: {cell(row.said)}")

@@ -15,6 +15,7 @@ from homi.errors import HomiError, Usage
 
 SIZE = 256 << 10  # bytes moved at a time
 ASKED = "SSH_ORIGINAL_COMMAND"  # what the device over there wants, as sshd tells it
+FROM = "SSH_CONNECTION"  # the address it came from first, as sshd tells it
 
 # What the daemon refuses, in the words of an exchange.
 REASONS = {"no-such-device": "auth", "not-allowed": "paused"}
@@ -33,7 +34,9 @@ def run(path: str, peer: str) -> int:
         if wanted not in ([], ["exchange"]):
             raise Usage("a link carries an exchange, or a blob by its token")
         with Dial(path) as dial:
-            dial.ask(f'{{"verb":"link","i":1,"peer":{quote(peer)}}}\n'.encode())
+            came = os.environ.get(FROM, "").split(" ")[0]
+            who = f'"peer":{quote(peer)},"origin":{quote(came)}'
+            dial.ask(f'{{"verb":"link","i":1,{who}}}\n'.encode("utf-8", "replace"))
             dial.settimeout(None)
             _carry(dial)
     except HomiError as error:

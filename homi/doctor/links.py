@@ -5,10 +5,11 @@ Owns what of their state a person must know.  homi-doctor(1) lists the checks.
 
 from collections.abc import Iterator
 
+from homi.amount import amount
 from homi.connection import Connection
 from homi.doctor.check import Check, Verdict, fail, remedied, warn, well
 from homi.doctor.facts import Facts
-from homi.linked import Checked, LinkRow
+from homi.linked import TURNED_AWAY, Checked, LinkRow, Turned
 from homi.links.host import typed
 from homi.requests import CheckLink
 from homi.visible import visible
@@ -29,6 +30,10 @@ def _links(facts: Facts) -> Iterator[Verdict]:
         hint = visible(row.fix) or f"homi link check {row.device}"
         if NO_DAEMON in row.text and row.way != ACCEPTED:
             hint = f"ssh {typed(row.host or row.device)} homi start"
+        if row.turned is not None and row.turned.reason != row.state:
+            yield _turned(row.device, row.turned)
+        if row.state == TURNED_AWAY:
+            continue
         if row.state == CHANGED:
             yield fail(text, hand=f"where you know why: {hint}")
         elif row.state in STUCK:
@@ -39,6 +44,14 @@ def _links(facts: Facts) -> Iterator[Verdict]:
             yield remedied(warn(text), hint)
         else:
             yield well(text)
+
+
+def _turned(device: str, turned: Turned) -> Verdict:
+    """It dials this device, and is not let in."""
+    tries = amount(turned.tries, "try", "tries")
+    whence = f" from {turned.origin}" if turned.origin else ""
+    text = f"{device} dials this device{whence} and is turned away: {turned.text}"
+    return remedied(warn(f"{text} ({tries}, the last at {turned.at})"), turned.fix)
 
 
 def _kept(facts: Facts) -> Iterator[Verdict]:

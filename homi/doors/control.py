@@ -25,7 +25,7 @@ from homi.peers.credentials import peer_credentials
 log = logging.getLogger("homi.control")
 
 
-def _no_links(_wire: LineProtocol, _peer: str) -> Talker:
+def _no_links(_wire: LineProtocol, _peer: str, _origin: str) -> Talker:
     """Replaced by the daemon before the first caller."""
     raise Unavailable("the daemon is starting")
 
@@ -46,7 +46,7 @@ class ControlDoor:
         self._tasks: set[asyncio.Task[None]] = set()
         self._big = BigLine()
         self.joined: Callable[[], bool] = bool  # see Outbox
-        self.link: Callable[[LineProtocol, str], Talker] = _no_links
+        self.link: Callable[[LineProtocol, str, str], Talker] = _no_links
         self.inherited = Inherited()
         self.heir: Bequest | None = None  # who goes on with the socket after close()
         self._watch = FolderWatch([os.fspath(path.parent)], self._changed)

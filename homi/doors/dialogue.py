@@ -47,7 +47,7 @@ class House(Protocol):
 
     device: str
     verbs: Callable[[int, int, str | None], Verbs]
-    link: Callable[[LineProtocol, str], Talker]
+    link: Callable[[LineProtocol, str, str], Talker]
     heir: Bequest | None
 
     def lost(self, wire: LineProtocol) -> None:
@@ -143,7 +143,7 @@ class Connection:
 
     def _link(self, request: Link, reply: Reply) -> None:
         """From the answer on the connection carries an exchange."""
-        taken = self._door.link(self._wire, request.peer)
+        taken = self._door.link(self._wire, request.peer, request.origin)
         reply(request.i, Done(text=f"an exchange with {request.peer}"))
         self._wire.hand_over(_Taken(self, taken))
         taken.start()

@@ -13,7 +13,7 @@ import msgspec
 from homi.address import Device, parse_name
 from homi.clock import Clock, rfc3339
 from homi.errors import Usage
-from homi.linked import Checked, LinkRow
+from homi.linked import TURNED_AWAY, Checked, LinkRow, Turned
 from homi.links import keys
 from homi.links.book import Peering
 from homi.links.checks import PROBES, Check, Found, Probes
@@ -54,10 +54,16 @@ class Clerk:
     # ---- how they are ----
 
     def now(self, device: str | None) -> list[LinkRow]:
-        """Each link, or that one, as it is known to be."""
+        """Each link, or that one, as it is known to be; with all of them who else was
+        turned away."""
         book = self._links.book
+        turned = self._links.turned.rows()
         asked = book.all() if device is None else [book.need(device)]
-        return [self._row(peering) for peering in asked]
+        rows = [
+            self._row(peering, turned.pop(peering.device, None)) for peering in asked
+        ]
+        others = turned if device is None else {}
+        return rows + [_stranger(other, others[other]) for other in sorted(others)]
 
     def rows(self, device: str | None, done: Callable[[list[LinkRow]], None]) -> None:
         """The same, with a round trip of each that is up."""
@@ -95,7 +101,7 @@ class Clerk:
         link = self._links.link(Device(device))
         return None if link is None else link.up
 
-    def _row(self, peering: Peering) -> LinkRow:
+    def _row(self, peering: Peering, turned: Turned | None) -> LinkRow:
         """What is known of one."""
         device = peering.device
         link = self._links.link(device)
@@ -113,6 +119,7 @@ class Clerk:
             seats=peering.seats,
             pending=waiting.pending,
             oldest=waiting.oldest,
+            turned=turned,
         )
         return row if link is None else self._live(row, link)
 
@@ -276,6 +283,18 @@ def _seats(before: Peering | None, now: Peering, *, asked: bool | None) -> bool:
 def parse_via(given: str) -> str:
     """A device to go over; empty: over none."""
     return parse_name(given) if given else ""
+
+
+def _stranger(device: str, turned: Turned) -> LinkRow:
+    """A device that is not linked, and dials."""
+    return LinkRow(
+        device=device,
+        state=TURNED_AWAY,
+        text=turned.text,
+        fix=turned.fix,
+        since=turned.since,
+        turned=turned,
+    )
 
 
 def _measured(row: LinkRow, ms: float | None) -> LinkRow:

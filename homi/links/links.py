@@ -12,11 +12,11 @@ from typing import NamedTuple, Protocol
 
 from msgspec.structs import replace
 
-from homi.address import Device, show
+from homi.address import Device
 from homi.clock import Clock
 from homi.config import STOP_DRAIN
 from homi.doors.wire import LineProtocol
-from homi.errors import HomiError, NoSuchDevice, NotAllowed, Usage
+from homi.errors import HomiError, Unavailable, Usage
 from homi.links.book import Book, Peering
 from homi.links.exchange import Answered, Exchange
 from homi.links.frames import End, Mail, Names, Not, Req, Rung
@@ -26,6 +26,7 @@ from homi.links.network import Network
 from homi.links.pipe import Pipe
 from homi.links.state import LinkState, Verdict
 from homi.links.suspend import Jump, Suspends
+from homi.links.turned import TurnedAway, let_in, no_link
 
 log = logging.getLogger("homi.links")
 
@@ -87,12 +88,14 @@ class Links:
         """Nothing is loaded, and nothing dialled, before start()."""
         self._keepalive = keepalive
         self.book = book
+        self.turned = TurnedAway(book, clock)
         self._clock = clock
         self._load = load
         self._draw = draw
         self._traffic = traffic
         self._links: dict[Device, Link] = {}
-        self._open: dict[Exchange, Device] = {}  # every one, by whom it is meant for
+        # Every one, by whom it is meant for, and where that dialled from.
+        self._open: dict[Exchange, tuple[Device, str]] = {}
         self._carries: set[Exchange] = set()  # those that are up
         self._means: Means | None = None
         self._here: Here | None = None
@@ -182,21 +185,18 @@ class Links:
             return link.verdict
         return UNKNOWN if way is None or self._broken is None else self._broken
 
-    def answer(self, wire: LineProtocol, given: str) -> Exchange:
-        """What takes the lines of a connection that came in for device given; 68, 77
-        where there is nothing to say to it."""
-        here = self._here
-        peering = self.book.get(given)
-        if here is not None and peering is not None and peering.via is not None:
-            raise NoSuchDevice(self._no_link(peering.device))
-        if here is None or peering is None or not peering.key:
-            raise NoSuchDevice(
-                f"{show(given)} is not paired with {self.book.device}",
-                hint=f"homi pair from {show(given)}, or here",
-            )
-        if peering.paused:
-            raise NotAllowed(f"{self.book.device} paused its link with {given}")
-        return self._made(wire, peering, dialled=False)
+    def answer(self, wire: LineProtocol, given: str, origin: str) -> Exchange:
+        """What takes the lines of a connection that came in for device given, from an
+        address that is only shown; 68, 69, 77 where there is nothing to say to it."""
+        try:
+            peering = let_in(self.book, given)
+            if self._here is None:
+                why, here = self._broken or UNKNOWN, self.book.device
+                raise Unavailable(f"{here}: {why.text}", hint=f"on {here}: {why.fix}")
+            return self._made(wire, peering, dialled=False, origin=origin)
+        except HomiError as error:
+            self.turned.refused(given, origin, error)
+            raise
 
     # ---- the port ----
 
@@ -209,9 +209,10 @@ class Links:
         """Give it to its link, which may have a better one."""
         link = self._links.get(peer.device)
         if link is None:
-            exchange.close(End.AUTH, self._no_link(peer.device))
+            exchange.close(End.AUTH, no_link(self.book, peer.device))
             return
         if link.met(exchange):
+            self.turned.forget(peer.device)
             self._carries.add(exchange)
             self._traffic.met(exchange, peer)
 
@@ -237,25 +238,17 @@ class Links:
 
     def ended(self, exchange: Exchange, reason: str, text: str) -> None:
         """Tell its link and what crossed it."""
-        device = self._open.pop(exchange, None)
+        device, origin = self._open.pop(exchange, (None, ""))
         if exchange in self._carries:
             self._carries.discard(exchange)
             self._traffic.ended(exchange)
+        elif device is not None and not exchange.dialled:
+            self.turned.ended(device, origin, reason, text)
         link = None if device is None else self._links.get(device)
         if link is not None:
             link.ended(exchange, reason, text)
 
     # ---- inside ----
-
-    def _no_link(self, device: Device) -> str:
-        """Why a device that proved its key has no link of its own here."""
-        peering, here = self.book.get(device), self.book.device
-        if peering is None or peering.via is None:
-            return f"{device} is not paired with {here}"
-        return (
-            f"{here} has {device} behind {peering.via}, not linked directly: there,"
-            f" homi link add {device} --via ''"
-        )
 
     def _booked(self, device: Device, peering: Peering | None) -> None:
         """What is kept of a device changed: its link begins anew, but where it is only
@@ -267,6 +260,7 @@ class Links:
                 old.peering = peering
                 return
         self._links.pop(device, None)
+        self.turned.forget(device)
         if old is not None:
             paused = peering is not None and peering.paused
             old.stop(End.PAUSED if paused else End.CLOSED, "" if paused else "unlinked")
@@ -310,7 +304,12 @@ class Links:
         return self._means
 
     def _made(
-        self, wire: Pipe | LineProtocol, peering: Peering, *, dialled: bool
+        self,
+        wire: Pipe | LineProtocol,
+        peering: Peering,
+        *,
+        dialled: bool,
+        origin: str = "",
     ) -> Exchange:
         """An exchange with that device, not begun."""
         if self._here is None:
@@ -318,7 +317,7 @@ class Links:
         exchange = Exchange(
             self._here, wire, self, dialled=dialled, peer=peering.device
         )
-        self._open[exchange] = peering.device
+        self._open[exchange] = peering.device, origin
         return exchange
 
     def _told(self, link: Link) -> None:

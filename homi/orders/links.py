@@ -15,6 +15,7 @@ class Link(Request, frozen=True, tag="link"):
     """Let this connection carry an exchange with the device peer from now on."""
 
     peer: str
+    origin: str = ""  # where it dialled from, as sshd says: it is shown, no more
 
 
 class Carry(Request, frozen=True, tag="carry"):

@@ -221,7 +221,9 @@ def test_the_state_root_of_a_device_that_was_removed_knows_it_no_more(
     row = pair.is_(pair.laptop, "mini", "auth")
     assert "not paired" in row["text"]
     assert row["fix"] == "homi pair mini"
-    assert pair.mini.ok("link", "ls") == ""
+    away = pair.is_(pair.mini, "laptop", "turned-away")
+    assert away["turned"]["origin"] == "127.0.0.1"
+    assert away["text"] in row["text"]
 
 
 def test_links_come_back_with_the_daemon(pair: Pair) -> None:

@@ -341,7 +341,8 @@ def test_each_field_of_a_link_is_described() -> None:
     of_check = section(page("homi-link.1"), "The fields of check")
     assert marked(of_check, "Va") == set(linked.Checked.__struct_fields__)
     states = section(page("homi-link.1"), "States")
-    assert items(states, "Cm") == set(LinkState)
+    assert items(states, "Cm") == {*LinkState, linked.TURNED_AWAY}
+    assert set(linked.Turned.__struct_fields__) <= marked(text, "Va")
     kept = page("homi-mailbox.5").partition(".Pa links.json\nholds")[2]
     kept = kept.partition(".Pa known.json")[0]
     assert marked(kept, "Va") == {"devices", *Peering.__struct_fields__}
