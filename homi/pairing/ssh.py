@@ -5,6 +5,7 @@ user's config, agent and known_hosts stay ssh's affair.  homi-pair(1).
 """
 
 import contextlib
+import os
 import re
 import secrets
 import shlex
@@ -69,7 +70,8 @@ class Ssh:
         *options, name = dialled.argv(host)
         self._target = [*options, "--", name]
         self._program = program
-        self._folder = Path(tempfile.mkdtemp(prefix="homi-", dir="/tmp"))
+        mine = f"homi-{os.getpid()}-"
+        self._folder = Path(tempfile.mkdtemp(prefix=mine, dir="/tmp"))
 
     def run(
         self, script: str, *args: str, given: bytes = b"", limit: float | None = None

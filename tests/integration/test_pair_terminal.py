@@ -119,7 +119,6 @@ def test_a_person_is_asked_what_ssh_must_know_once_and_goes_on(stranger: Lab) ->
 
 def test_no_and_the_end_of_input_and_ctrl_c_change_nothing(stranger: Lab) -> None:
     """It ends at once and in words; the terminal is as it was, and nothing is left."""
-    before = held()
     for at, typed, status, said in (
         (KNOWN, "no\n", NotAllowed.exit_status, "is not known to your ssh"),
         (KNOWN, "\x03", -signal.SIGINT, ""),
@@ -130,15 +129,16 @@ def test_no_and_the_end_of_input_and_ctrl_c_change_nothing(stranger: Lab) -> Non
             stranger.server.trust(stranger.lap)
         with Seat(stranger) as seat:
             seat.see(at)
+            assert held(seat)
             seat.type(typed)
             ended, shown = seat.ended()
             assert seat.echoes()
         assert ended == status, shown
         assert said in shown
         assert "Traceback" not in shown
+        assert not held(seat)
     assert stranger.lines() == []
     assert not stranger.lap.json("link", "ls", "--no-probe")
-    assert held() <= before
 
 
 def test_a_script_is_asked_nothing_even_where_a_terminal_is_near(
@@ -157,6 +157,6 @@ def test_a_script_is_asked_nothing_even_where_a_terminal_is_near(
     assert PASS not in shown
 
 
-def held() -> set[str]:
-    """The folders of connections that pairings share."""
-    return {path.name for path in Path("/tmp").glob("homi-*")}
+def held(seat: Seat) -> list[Path]:
+    """The folder of the connection that the commands of this pairing share."""
+    return [*Path("/tmp").glob(f"homi-{seat.process.pid}-*")]

@@ -1,6 +1,8 @@
 """Mail for another device with a secret in it: it stays, and so does the secret."""
 
+import contextlib
 import json
+import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,8 +13,9 @@ from tests.cli.run import at_terminal
 from tests.integration.test_ask import tool
 from tests.standin.place import Place, until
 
-HIDDEN = "hunter2" + "hunter2"
+HIDDEN = "hunter2" + "hunter2"  # in nothing that is let out: it would be found
 SECRET = "DB_PASS" + f"WORD={HIDDEN}"
+KNOWN = "DB_PASS" + "WORD=correct9horse"
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI" + "A" * 43
 
 
@@ -30,9 +33,11 @@ def place() -> Iterator[Place]:
 def traces(place: Place) -> list[Path]:
     """Every file of the machine in which the secret stands."""
     found = []
-    for path in place.root.rglob("*"):
-        if path.is_file() and HIDDEN.encode() in path.read_bytes():
-            found.append(path.relative_to(place.root))
+    for folder, _, names in os.walk(place.root):
+        for path in (Path(folder, name) for name in names):
+            with contextlib.suppress(OSError):  # a daemon renames and removes
+                if path.is_file() and HIDDEN.encode() in path.read_bytes():
+                    found.append(path.relative_to(place.root))
     return found
 
 
@@ -64,7 +69,7 @@ def test_a_refused_secret_is_in_no_file_and_no_output(place: Place) -> None:
     assert f"{named} to a name on mini was refused" in text
     assert token not in text
     assert "password in text at 12" in place.notice("svc", spooled)["msg"]["text"]
-    until(lambda: not traces(place), f"the secret is gone: {traces(place)}")
+    until(lambda: not traces(place), "the secret is gone")
     place.send("owner", SECRET)
     assert traces(place)
 
@@ -72,12 +77,12 @@ def test_a_refused_secret_is_in_no_file_and_no_output(place: Place) -> None:
 def test_a_person_lets_it_leave_and_trace_says_why(place: Place) -> None:
     """An agent may not, nor anybody while no daemon could keep the reason."""
     with place.session("bot") as bot:
-        agent = tool(bot, "send", "--allow-secret", "mine", "gds@mini", SECRET)
+        agent = tool(bot, "send", "--allow-secret", "mine", "gds@mini", KNOWN)
         assert agent["rc"] == 77
-    service = ("send", "--from", "svc", "--allow-secret", "x", "gds@mini", SECRET)
+    service = ("send", "--from", "svc", "--allow-secret", "x", "gds@mini", KNOWN)
     assert place.homi(*service).returncode == 77
     why = ("--allow-secret", "rotated at noon")
-    told = person(place, "send", "--json", *why, "gds@mini", SECRET)
+    told = person(place, "send", "--json", *why, "gds@mini", KNOWN)
     assert told.returncode == 0, told.stderr
     sent = json.loads(told.stdout)
     assert sent["rung"] == "stored"
@@ -87,7 +92,7 @@ def test_a_person_lets_it_leave_and_trace_says_why(place: Place) -> None:
     assert line["by"].startswith("owner pid ")
     assert "rotated at noon" in place.ok("trace", sent["id"])
     place.stop()
-    assert person(place, "send", *why, "gds@mini", SECRET).returncode == 69
+    assert person(place, "send", *why, "gds@mini", KNOWN).returncode == 69
     place.start()
 
 

@@ -78,16 +78,13 @@ def test_mail_is_typed_once_the_seat_takes_a_line_and_stays_offered(
     stand.becomes(State.BUSY)
     second = place.send("gds", "second")
     waits(place, second, "busy")
-    stand.keys("Escape")
-    stand.becomes(State.IDLE)
-    stand.keys("ask", "Enter")
+    # As one, here and below: a moment in which the seat is free is one to type in.
+    stand.keys("Escape", "ask", "Enter")
     stand.becomes(State.APPROVAL)
     waits(place, second, "approval")
     told = place.root / "told"
     until(told.exists, "the person is told")
-    stand.keys("Enter")
-    stand.becomes(State.IDLE)
-    stand.keys("half")
+    stand.keys("Enter", "half")
     waits(place, second, "draft")
     assert len(stand.got("paste")) == 1
     stand.keys(*["BSpace"] * 4)

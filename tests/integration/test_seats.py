@@ -14,13 +14,13 @@ import pytest
 
 from homi.errors import BadMessage, CannotCreate, NoInput
 from homi.peers import process
-from homi.seats.manners import HeldBack, Why
+from homi.seats.manners import HeldBack, Why, against
 from homi.seats.server import Opening, Server
 from homi.seats.tmux import NoPane, program
 from homi.seats.typist import Typist
 from homi.seats.view import State
 from tests.integration.seatkit import Stand, needs_tmux
-from tests.standin.place import until
+from tests.standin.place import PATIENCE, until
 
 pytestmark = needs_tmux
 
@@ -63,7 +63,8 @@ def ada(server: Server, folder: Path) -> Stand:
 
 @pytest.fixture
 def typist(server: Server) -> Typist:
-    return Typist(server)
+    """With more time than a client needs to draw what it was given."""
+    return Typist(server, shows=PATIENCE)
 
 
 def held(typist: Typist, stand: Stand, text: str = "not this") -> str:
@@ -98,9 +99,10 @@ def test_a_folder_and_a_program_are_taken_by_their_letters(
 
 
 def test_a_line_is_pasted_seen_and_sent_once(ada: Stand, typist: Typist) -> None:
+    before = ada.got("line")
     sent = typist.send(ada.seat, "hello; there;")
     assert sent.gone
-    assert ada.got("line") == ["hello; there;"]
+    assert ada.got("line") == [*before, "hello; there;"]
 
 
 def test_several_lines_are_one_paste_and_a_long_one_may_be_folded(
@@ -203,7 +205,7 @@ def test_what_does_not_stand_as_it_was_pasted_is_not_confirmed(
 
 
 def test_while_a_person_types_the_seat_is_theirs(ada: Stand, typist: Typist) -> None:
-    """What a person at the terminal pressed last counts, not that they look on."""
+    """What a person at the terminal pressed last counts; this one goes on and on."""
     ours, theirs = pty.openpty()
     attach = [program(), "-S", ada.server.tmux.socket, "attach", "-t", "=ada"]
     env = {**os.environ, "TERM": "xterm"}
@@ -213,17 +215,32 @@ def test_while_a_person_types_the_seat_is_theirs(ada: Stand, typist: Typist) -> 
     # What tmux draws there must go somewhere.
     reader = threading.Thread(target=_drain, args=(ours,), daemon=True)
     reader.start()
+    tired = threading.Event()
+    typing = threading.Thread(target=_type, args=(ours, tired), daemon=True)
     try:
         until(lambda: ada.server.look(ada.seat).typed > 0, "a person is attached")
-        os.write(ours, b"x\x7f")
-        until(lambda: "x" not in ada.server.look(ada.seat).view.entered, "typed")
-        assert time.time() - ada.server.look(ada.seat).typed < 5
+        typing.start()
+        until(lambda: _reason(ada) is Why.TYPING, "it is seen that they type")
         assert held(typist, ada) == Why.TYPING
     finally:
+        tired.set()
+        typing.join(PATIENCE)
         ada.server.tmux.ask(("detach-client", "-s", "=ada"))
-        person.wait(10)
+        person.wait(PATIENCE)
         os.close(ours)
+    until(lambda: _reason(ada) is None, "the seat is free")
     assert typist.send(ada.seat, "gone again").gone
+
+
+def _reason(stand: Stand) -> Why | None:
+    """Why the seat must not be typed into now."""
+    return against(stand.server.look(stand.seat), time.time())
+
+
+def _type(fd: int, tired: threading.Event) -> None:
+    """Press a key and take it back, many times a second."""
+    while not tired.wait(0.05):
+        os.write(fd, b"x\x7f")
 
 
 def _drain(fd: int) -> None:

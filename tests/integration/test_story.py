@@ -2,7 +2,7 @@
 
 import signal
 
-from tests.standin.place import Place, until
+from tests.standin.place import PATIENCE, Place, until
 
 
 def test_mail_for_nobody_is_stored_and_given_to_the_session_that_comes(
@@ -201,6 +201,6 @@ def test_a_stop_ends_in_order_and_leaves_no_record(place: Place) -> None:
     place.listed("ada")
     assert place.daemon is not None
     place.daemon.send_signal(signal.SIGTERM)
-    assert place.daemon.wait(5) == 0
+    assert place.daemon.wait(PATIENCE) == 0
     assert not list(place.registry.glob("*"))
     assert not list((place.run / "cc-socks").glob("*"))
