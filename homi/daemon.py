@@ -10,7 +10,6 @@ import gc
 import logging
 import os
 import random
-import signal
 from pathlib import Path
 
 import uvloop
@@ -33,12 +32,14 @@ def run(root: Path, settings: Config) -> int:
     76 a newer state file, 78 the root or the socket folder is not private.
     """
     heritage = succession.heritage(os.environ)  # before the log is opened
-    with process.prepare(root):
-        heritage.tell()
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            daemon = runner.run(_live(root, settings, heritage))
-    daemon.succession.follow()
-    return daemon.status
+    while True:
+        with process.prepare(root):
+            heritage.tell()
+            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+                daemon = runner.run(_live(root, settings, heritage))
+        if (kept := daemon.succession.follow()) is None:
+            return daemon.status
+        heritage = kept
 
 
 def check(root: Path) -> int:
@@ -51,9 +52,9 @@ async def _live(root: Path, settings: Config, heritage: Inherited) -> "Daemon":
     """Start, serve until told to stop, stop; what has ended."""
     loop = asyncio.get_running_loop()
     async with contextlib.AsyncExitStack() as ends:
+        # Called in a turn of the loop, and so not before there is a daemon.
+        process.heed_signals(loop, lambda why: daemon.end(why))
         daemon = Daemon(root, settings, ends, heritage)
-        for number in process.ends_by():
-            loop.add_signal_handler(number, daemon.end, signal.Signals(number).name)
         await daemon.start()
         await daemon.ended.wait()
         log.info("stopping")

@@ -20,6 +20,8 @@ import msgspec
 log = logging.getLogger("homi.restart")
 
 VARIABLE = "HOMI_INHERITS"  # the descriptor of the estate; never for a child
+# Set by whoever starts a daemon and leaves it; never for a child.
+UNATTENDED = "HOMI_UNATTENDED"
 VERSION = 1
 Identity = tuple[int, int]  # device and inode of a socket file
 
@@ -50,6 +52,8 @@ class Estate(msgspec.Struct):
     lock: int = -1
     sockets: list[Bound] = []
     senders: list[Sender] = []
+    ready: int = -1  # whoever stands by is told there that every door is open
+    unattended: bool = False  # nobody would start it anew
 
 
 class Bequest:
@@ -77,6 +81,25 @@ class Bequest:
     def lock(self, fd: int) -> None:
         """Leave the lock of the state root: nobody gets in between."""
         self._estate.lock = fd
+
+    def watched(self, fd: int) -> None:
+        """Somebody stands by, and is told by fd how the start went."""
+        self._estate.ready, self._estate.unattended = fd, True
+
+    def kept(self, amiss: str) -> "Inherited":
+        """All of it for this process: another had it meanwhile and ended, amiss says
+        how.  What it read of a line is lost with it, so no sender goes on."""
+        estate = self._estate
+        estate.unattended = True
+        for bound in estate.sockets:
+            listening = socket.socket(fileno=bound.fd)
+            # Until then it would show a process that is dead.
+            listening.listen()
+            listening.detach()
+        estate.senders = [
+            Sender(each.fd, each.number, doomed=True) for each in estate.senders
+        ]
+        return Inherited(estate, amiss)
 
     def hand_over(
         self, argv: Sequence[str], environment: Mapping[str, str]
@@ -108,8 +131,8 @@ class Bequest:
     def _fds(self) -> list[int]:
         """Every descriptor of it."""
         estate = self._estate
-        lock = [estate.lock] if estate.lock >= 0 else []
-        return [*lock, *_descriptors(estate)]
+        own = [fd for fd in (estate.lock, estate.ready) if fd >= 0]
+        return [*own, *_descriptors(estate)]
 
 
 class Inherited:
@@ -119,15 +142,17 @@ class Inherited:
         """Nothing of it is believed before it is asked for.  amiss: why there is
         nothing, where there should be."""
         self.any = estate is not None
+        self.unattended = estate is not None and estate.unattended
         self._amiss = amiss
         self._lock = estate.lock if estate else -1
         self._sockets = {each.path: each for each in estate.sockets} if estate else {}
         self._senders = estate.senders if estate else []
+        self._ready = estate.ready if estate else -1
 
     def tell(self) -> None:
         """Log what was amiss: it was found before there was a log."""
         if self._amiss:
-            log.warning("nothing passed over, all is begun anew: %s", self._amiss)
+            log.warning("%s", self._amiss)
 
     def lock(self, path: str) -> int | None:
         """The descriptor of the lock file at path, locked; None: take it anew."""
@@ -185,7 +210,7 @@ class Inherited:
             take(sock, sender)
 
     def close(self) -> None:
-        """Give up what nobody asked for."""
+        """Every door is open: give up what nobody asked for."""
         for bound in self._sockets.values():
             log.info("socket %s is not needed any more", bound.path)
             _close(bound.fd)
@@ -195,15 +220,23 @@ class Inherited:
         for fd in [each.fd for each in self._senders] + [self._lock]:
             _close(fd)
         self._sockets, self._senders, self._lock = {}, [], -1
+        if self._ready >= 0:
+            with contextlib.suppress(OSError):
+                os.write(self._ready, b"\n")
+        _close(self._ready)
+        self._ready = -1
 
 
 def inherited(environment: MutableMapping[str, str]) -> Inherited:
     """What the environment says that this process has; nothing where it says nothing.
     What cannot be read is given up whole, and the start is then a first one: this
     comes before anything is opened here, for every descriptor is closed then."""
+    unattended = bool(environment.pop(UNATTENDED, ""))
     text = environment.pop(VARIABLE, "")
     if not text:
-        return Inherited()
+        first = Inherited()
+        first.unattended = unattended
+        return first
     try:
         if (fd := int(text)) <= 2:
             raise ValueError(f"descriptor {fd}")
@@ -214,8 +247,9 @@ def inherited(environment: MutableMapping[str, str]) -> Inherited:
             raise ValueError(f"version {estate.v} of process {estate.pid}")
     except (OSError, ValueError, OverflowError) as error:
         _close_all()
-        return Inherited(amiss=str(error))
-    for fd in [estate.lock, *_descriptors(estate)]:
+        amiss = f"nothing passed over, all is begun anew: {error}"
+        return Inherited(amiss=amiss)
+    for fd in [estate.lock, estate.ready, *_descriptors(estate)]:
         with contextlib.suppress(OSError, ValueError):
             os.set_inheritable(fd, False)
     return Inherited(estate)

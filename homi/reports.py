@@ -145,6 +145,13 @@ class Done(msgspec.Struct, frozen=True, omit_defaults=True):
     pending: int = 0
 
 
+class Restarting(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Answer to restart."""
+
+    text: str
+    kept: bool = False  # the homi before goes on where the new one dies at its start
+
+
 class QueueRow(msgspec.Struct, frozen=True, omit_defaults=True):
     """A pending envelope as the courier sees it now; its ledger may say less."""
 

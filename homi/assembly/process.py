@@ -3,14 +3,18 @@
 Owns its mask, descriptors, collector and signals.  homid(8).
 """
 
+import asyncio
 import gc
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
 from homi import paths
 from homi.assembly.logs import Log
 from homi.descriptors import fill_standard_descriptors, raise_file_limit
+
+ENDS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 def prepare(root: Path) -> Log:
@@ -27,9 +31,17 @@ def prepare(root: Path) -> Log:
     return Log(root, os.environ)
 
 
-def ends_by() -> list[signal.Signals]:
-    """The signals that end it in order; nohup's wish is kept."""
-    ends = [signal.SIGTERM, signal.SIGINT]
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-        ends.append(signal.SIGHUP)
-    return ends
+def hold_signals() -> None:
+    """Let what would end this process wait, over an execve too, until somebody heeds
+    it: meanwhile it would end the process as a kill does."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
+
+
+def heed_signals(loop: asyncio.AbstractEventLoop, end: Callable[[str], None]) -> None:
+    """Have the signals that end it in order, and those that waited, call end in a turn
+    of loop; nohup's wish is kept."""
+    for number in ENDS:
+        if number is signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN:
+            continue
+        loop.add_signal_handler(number, end, signal.Signals(number).name)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDS)

@@ -13,13 +13,15 @@ from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
+from homi.assembly import process, standby
 from homi.assembly.orphans import Orphans, children
 from homi.assembly.supervision import Supervision
 from homi.doors.control import ControlDoor
-from homi.doors.office import Office
+from homi.doors.office import Office, Told
 from homi.doors.peer import PeerDoor
-from homi.errors import HomiError, NotReached, Unavailable
+from homi.errors import NotReached, Unavailable
 from homi.inheritance import Bequest, Inherited, inherited
+from homi.reports import Restarting
 from homi.store.fault import from_environment
 from homi.store.store import DiskStore
 from homi.visible import visible
@@ -31,8 +33,6 @@ DRAIN = 10.0  # s for what callers have under way: a line that is typed takes ei
 PATIENCE = 20.0  # s for the new program to say that it could start
 GOES_ON = "the daemon goes on as it was; put the program right and try again"
 SAID_MAX = 300  # characters of what it says instead
-
-Told = Callable[[HomiError | None], None]  # None: it is under way
 
 
 class Leaver(Protocol):
@@ -93,25 +93,32 @@ class Succession:
 
     def hurry(self) -> None:
         """All parts have ended: whoever follows waits for no thread that is at work
-        still, such as one that waits for git.  It ends there as by a kill."""
+        still, such as one that waits for git.  It ends there as by a kill.  What tells
+        this process to end waits for the next."""
         if self._heir is not None and not self._abandoned:
+            process.hold_signals()
             loop = asyncio.get_running_loop()
             loop.set_default_executor(ThreadPoolExecutor(1))
 
-    def follow(self) -> None:
-        """The last step, when all parts have ended: become the new homi.  Returns where
-        nobody follows; Unavailable (69) where that cannot be, and nothing is left."""
+    def follow(self) -> Inherited | None:
+        """The last step, when all parts have ended: become the new homi.  None where
+        nobody follows; what to go on with where the new one died at its start, and this
+        stood by; Unavailable (69) where nothing can be run, and nothing is left."""
         heir = self._heir
         if heir is None:
-            return
+            return None
         if self._abandoned:
             heir.discard()
-            return
+            return None
         self._fault("restart-ended")
+        unattended = self._heritage.unattended
+        if unattended and (kept := standby.split(heir)) is not None:
+            return kept
         try:
             heir.hand_over(command(), os.environ)
         except OSError as error:
-            heir.discard()
+            if not unattended:
+                heir.discard()
             raise Unavailable(
                 f"{sys.executable} cannot be run: {error.strerror}", hint="homi start"
             ) from error
@@ -138,7 +145,8 @@ class Succession:
             part.heir = heir
         if left := await self._quiet(DRAIN):
             log.warning("%d requests take over %.0f s: not answered", left, DRAIN)
-        told(None)
+        kept = self._heritage.unattended
+        told(Restarting(text="the new homi takes over", kept=kept))
         self._fault("restart-shut")
         self._end(WHY)
 

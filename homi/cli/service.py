@@ -16,8 +16,9 @@ from homi.cli.fast import load
 from homi.connection import Connection
 from homi.dial import Absent, Lost
 from homi.errors import HomiError, NotReached, Unavailable, VersionMismatch
+from homi.inheritance import UNATTENDED
 from homi.peers import process
-from homi.reports import Done, Welcome
+from homi.reports import Done, Restarting, Welcome
 from homi.requests import Restart, Stop
 from homi.store.lock import LOCK
 from homi.store.whole import read_plain
@@ -133,11 +134,11 @@ def restart(ctx: click.Context, /, *, as_json: bool) -> None:
         with _daemon(root) as client:
             before = client.welcome
             handle = _handle(before.pid)
-            client.wait(Restart(i=1), Done, CHECK_LIMIT)
+            under_way = client.wait(Restart(i=1), Restarting, CHECK_LIMIT)
     except Absent:
         ctx.invoke(start, as_json=as_json)
         return
-    after = _taken_over(root, before.pid, handle)
+    after = _taken_over(root, before.pid, handle, kept=under_way.kept)
     if as_json:
         told = {"running": True, "fresh": True, "pid": after.pid}
         output.json_line(told | {"before": before.software, "software": after.software})
@@ -151,13 +152,20 @@ def restart(ctx: click.Context, /, *, as_json: bool) -> None:
         )
 
 
-def _taken_over(root: Path, pid: int, handle: int | None) -> Welcome:
-    """What the new homi says, once it answers."""
+def _taken_over(root: Path, pid: int, handle: int | None, *, kept: bool) -> Welcome:
+    """What the new homi says, once it answers.  kept: the one before goes on, in
+    another process, where that ends."""
     deadline = time.monotonic() + START_LIMIT
     while time.monotonic() < deadline:
         if (welcome := _welcome(root)) is not None:
-            return welcome
-        if handle is not None and select.select([handle], [], [], 0)[0]:
+            if welcome.pid == pid:
+                return welcome
+            raise Unavailable(
+                f"the new homi died at its start; {welcome.software} goes on"
+                f" (pid {welcome.pid})",
+                hint="homi log says why; put the program right and try again",
+            )
+        if not kept and handle is not None and select.select([handle], [], [], 0)[0]:
             raise Unavailable(
                 f"the daemon (pid {pid}) ended while it was restarted",
                 hint="homi log says why, homi start starts it; nothing stored is lost",
@@ -266,7 +274,7 @@ def _spawn(root: Path, log: Path) -> "subprocess.Popen[bytes]":
 def _environment() -> dict[str, str]:
     """Ours; a homi that runs from its source tree is found there again."""
     tree = str(Path(__file__).parents[2])
-    environment = dict(os.environ)
+    environment = {**os.environ, UNATTENDED: "1"}
     if tree not in site.getsitepackages():
         before = environment.get("PYTHONPATH")
         environment["PYTHONPATH"] = f"{tree}{os.pathsep}{before}" if before else tree

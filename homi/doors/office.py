@@ -91,7 +91,7 @@ class Office:
         self.since = 0.0
         self.findings: list[str] = []
         self.stop: Callable[[], None] = _nothing
-        self.restart: Callable[[Callable[[HomiError | None], None]], None] = _no_restart
+        self.restart: Callable[[Told], None] = _no_restart
         self.socket_for: Callable[[str], str] = str
         self.measured: Callable[[float], list[Sample]] = lambda _now: []
         self.unbound: Callable[[int], str] = _bound
@@ -285,7 +285,7 @@ def _unused(_session: SessionRef, _name: Name, _item: Item) -> None:
     """Nobody counts."""
 
 
-def _no_restart(told: Callable[[HomiError | None], None]) -> None:
+def _no_restart(told: Told) -> None:
     """What is not up yet is not begun again."""
     told(Unavailable("the daemon is starting"))
 

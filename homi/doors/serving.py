@@ -3,13 +3,13 @@
 Owns their answers; homid(8) says what a restart is.
 """
 
+from functools import partial
+
 from homi.clock import Clock
 from homi.doors.answers import Doer, Reply
 from homi.doors.office import Office
-from homi.errors import HomiError
 from homi.measures import Samples
 from homi.orders.service import Metrics, Restart
-from homi.reports import Done
 from homi.request import Request
 
 
@@ -27,11 +27,7 @@ class Serving:
 
     def _restart(self, request: Restart, reply: Reply) -> None:
         """Answered when it is certain that it is under way, or that it is not."""
-
-        def told(error: HomiError | None) -> None:
-            reply(request.i, error or Done(text="the new homi takes over"))
-
-        self._office.restart(told)
+        self._office.restart(partial(reply, request.i))
 
     def _metrics(self, request: Metrics, reply: Reply) -> None:
         """Answered at once."""

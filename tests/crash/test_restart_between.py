@@ -4,7 +4,6 @@ import signal
 import subprocess
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -12,7 +11,7 @@ from tests.crash.between import Between, Lane
 from tests.crash.test_move_kill import COMING, LEAVING, again, claimed, moving
 from tests.crash.traffic import seed
 from tests.integration.linked import Pair, linked_pair
-from tests.integration.restarting import restart
+from tests.integration.restarting import restart, stands_still
 from tests.standin import sshd
 from tests.standin.place import Place, homi_command, until
 
@@ -61,13 +60,6 @@ def test_many_restarts_between_two_devices() -> None:
     streaming(3000, 12)
 
 
-def stands_still(place: Place) -> bool:
-    """Whether its daemon met the point at which it was to stop."""
-    assert place.daemon is not None
-    stat = Path(f"/proc/{place.daemon.pid}/stat").read_text()
-    return stat.rpartition(")")[2].split()[0] == "T"
-
-
 @pytest.mark.soak
 @pytest.mark.parametrize("point", [*COMING, *LEAVING])
 def test_a_restart_in_a_move_leaves_one_owner_and_every_letter_once(
@@ -91,7 +83,7 @@ def test_a_restart_in_a_move_leaves_one_owner_and_every_letter_once(
         stderr=subprocess.PIPE,
         text=True,
     )
-    until(lambda: stands_still(stops), "it came to that point")
+    until(lambda: stands_still(daemon.pid), "it came to that point")
     restart(restarts)
     daemon.send_signal(signal.SIGCONT)
     _, err = move.communicate(timeout=60)

@@ -23,3 +23,9 @@ def restart(place: Place) -> None:
         lambda: place.log.read_text().count(" is up: ") == ups + 1,
         "another program runs in it",
     )
+
+
+def stands_still(pid: int) -> bool:
+    """Whether a process met the point at which it was to stop."""
+    stat = Path(f"/proc/{pid}/stat").read_text()
+    return stat.rpartition(")")[2].split()[0] == "T"

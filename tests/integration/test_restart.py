@@ -9,11 +9,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from homi import __version__
 from homi.store import fault
 from tests.crash.steps import steps
 from tests.crash.traffic import PeerSender, Traffic, spooled
-from tests.integration.restarting import restart
-from tests.standin.place import PATIENCE, Place, until
+from tests.integration.restarting import restart, stands_still
+from tests.standin.place import PATIENCE, Place, homi_command, until
 
 SENDERS = 64
 ROUNDS = 20
@@ -127,6 +128,52 @@ def test_a_program_that_is_no_homi_any_more_takes_no_daemon_down(place: Place) -
         assert why in done.stderr
         assert "homi: hint: the daemon goes on as it was; " in done.stderr
     assert place.json("status")["pid"] == daemon.pid
+
+
+def test_a_homi_that_dies_at_its_start_leaves_the_one_before_at_work(
+    place: Place,
+) -> None:
+    """It said that it could, and cannot: letters come to the one from before, which
+    is another process now, and gives way to the next that can."""
+    program = place.root / "program.py"
+    program.write_text("from homi.cli.fast import main; main()")
+    run = "import sys; exec(open(sys.argv.pop(1)).read())"
+    place.program = lambda: [sys.executable, "-c", run, str(program), "run"]  # type: ignore[method-assign]
+    daemon = place.start(HOMI_UNATTENDED="1")
+    place.ok("claim", "svc")
+    place.ok("claim", "ada")
+    dies = "if '--check' not in sys.argv: raise SystemExit('it dies')\n"
+    program.write_text(dies + "from homi.cli.fast import main; main()")
+    done = place.homi("restart")
+    assert (done.returncode, daemon.wait(PATIENCE)) == (os.EX_UNAVAILABLE, 1)
+    goes_on = place.json("status")["pid"]
+    assert (
+        f"died at its start; homi {__version__} goes on (pid {goes_on})" in done.stderr
+    )
+    assert place.log.read_text().count("it dies") == 1
+    message = place.send("ada", "to the one before")
+    assert [line["msg"]["id"] for line in place.lines("ada")] == [message]
+    program.write_text("from homi.cli.fast import main; main()")
+    told = place.json("restart")
+    assert (told["pid"], told["running"]) == (goes_on, True)
+    place.started.append(goes_on)
+    assert place.json("stop")["pid"] == goes_on
+
+
+def test_what_ends_a_daemon_that_becomes_another_ends_it_in_order(place: Place) -> None:
+    """In the half second between two programs nobody listens, and yet it is heard."""
+    daemon = place.start(HOMI_FAULT="restart-ended:1:stop")
+    command = [*homi_command(), "restart"]
+    with subprocess.Popen(command, env=place.env(), stderr=subprocess.PIPE) as asking:
+        until(lambda: stands_still(daemon.pid), "it is between the two")
+        daemon.send_signal(signal.SIGTERM)
+        daemon.send_signal(signal.SIGCONT)
+        assert daemon.wait(PATIENCE) == 0
+        asking.communicate(timeout=PATIENCE)
+    log = place.log.read_text()
+    assert log.count(" is up: ") == 2, "the signal was for the second"
+    assert log.index("told to end by restart") < log.index("told to end by SIGTERM")
+    assert log.splitlines()[-1].endswith("daemon: stopped")
 
 
 def test_what_cannot_be_believed_is_given_up_before_anything_is_open(
