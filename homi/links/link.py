@@ -60,6 +60,7 @@ class Link:
         self._means = means
         self._changed = changed
         self._wanted = False
+        self._hurried = False  # a person asked while a try was under way
         self._told = False
         self._up_at = 0.0
         self._pipe: Pipe | None = None
@@ -123,10 +124,13 @@ class Link:
     def wake(self, *, person: bool = False) -> None:
         """Something may have changed: ask who is silent, dial who waits.
 
-        Where a person has to do something first, only a person makes it try.
+        Where a person has to do something first, only a person makes it try.  A try
+        that is under way may meet what was before that: behind it comes another.
         """
         if self.up is not None:
             self.up.probe(PROBE)
+        elif self.dialling:
+            self._hurried = self._hurried or person
         elif self._timer is not None and (person or not self.verdict.slow):
             self._later(0.0)
 
@@ -149,6 +153,7 @@ class Link:
         self._cancel()
         if exchange.dialled and self._pipe is not None:
             self.said = self._pipe.words()
+        self._hurried = False
         self._show(Verdict(LinkState.UP, ""))
         return True
 
@@ -236,7 +241,9 @@ class Link:
 
     def _plan(self, verdict: Verdict) -> None:
         """Show how it is, and try again in due time."""
-        self._later(pause(verdict.state, self.failures, self._means.draw()))
+        delay = pause(verdict.state, self.failures, self._means.draw())
+        self._later(0.0 if self._hurried else delay)
+        self._hurried = False
         self._show(verdict)
 
     def _judge(self, exchange: Exchange, reason: str, text: str) -> Verdict:

@@ -16,7 +16,7 @@ from homi.store.blobs import PIECE
 from tests.integration.linked import Pair, key_of, linked_pair
 from tests.standin.place import Place, until
 
-SIZE = 8 << 20
+SIZE = 3 << 20
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +49,21 @@ def gone_on(pair: Pair, name: str) -> bool:
         return bool(move(pair.laptop, "put", "mini", name))
     except NotReached:
         return False
+
+
+def cut_short(pair: Pair, name: str, part: Path) -> bool:
+    """Whether a cut came before all of it was there; else it is gone again."""
+    pair.both_up()
+    with ThreadPoolExecutor(1) as pool:
+        going = pool.submit(move, pair.laptop, "put", "mini", name)
+        until(lambda: size(part) > PIECE or going.done(), "it goes", 60, 0.001)
+        pair.sshd.cut()
+        try:
+            going.result(60)
+        except NotReached:
+            return size(part) > PIECE
+    (blobs(pair.mini) / name).unlink()
+    return False
 
 
 def move(place: Place, do: str, device: str, name: str) -> dict[str, object]:
@@ -99,15 +114,10 @@ def test_a_text_with_a_secret_in_it_leaves_no_device(pair: Pair) -> None:
 def test_a_cut_loses_no_more_than_what_was_under_way(pair: Pair) -> None:
     """What is there already is not sent again; what is there and wrong is thrown away,
     and told."""
-    data = random.Random(8).randbytes(64 << 20)
+    data = random.Random(8).randbytes(24 << 20)
     name = keep(pair.laptop, data)
     part = blobs(pair.mini) / f".{name}.part"
-    with ThreadPoolExecutor(1) as pool:
-        going = pool.submit(move, pair.laptop, "put", "mini", name)
-        until(lambda: size(part) > PIECE, "some of it is there", 20, 0.001)
-        pair.sshd.cut()
-        with pytest.raises(NotReached):
-            going.result(60)
+    until(lambda: cut_short(pair, name, part), "it is cut", 120)
     assert PIECE < size(part) < len(data)
     before = part.stat().st_ino
     pair.both_up()

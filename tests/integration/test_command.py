@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from homi.peers import process
+from tests.standin.driver import Standin
 from tests.standin.place import Place, homi_command, until
 
 TOML = """
@@ -82,6 +83,28 @@ class Agent:
         """Its pending letters, and why."""
         out = self.place.ok("queue", "--json", self.name)
         return [json.loads(line) for line in out.splitlines()]
+
+    def knows(self, session: Standin) -> None:
+        """Wait until the daemon knows the session."""
+
+        def so() -> bool:
+            rows = self.place.json("ls", "--no-probe")
+            return any(session.session_id == row.get("session") for row in rows) or any(
+                (row.get("owner") or {}).get("pid") == session.pid for row in rows
+            )
+
+        until(so, f"{session.name} is known")
+
+    def waits(self, message: str, rung: str, reason: str) -> None:
+        """Wait until its queue has the letter so."""
+
+        def so() -> bool:
+            shown = {
+                one["id"]: (one["rung"], one.get("reason")) for one in self.queue()
+            }
+            return shown.get(message) == (rung, reason)
+
+        until(so, f"{message} is {rung} for {reason}")
 
     def argv(self) -> list[str]:
         """The argument of each of its runs."""
@@ -161,8 +184,7 @@ def test_three_failures_hold_the_name_until_somebody_goes_on(agent: Agent) -> No
     agent.place.notice(senders[0], ids[0])
     agent.act(WELL)
     ids.append(agent.send("late"))
-    shown = {one["id"]: (one["rung"], one["reason"]) for one in agent.queue()}
-    assert shown[ids[-1]] == ("held", "spawn-failing")
+    agent.waits(ids[-1], "held", "spawn-failing")
     assert len(agent.argv()) == 3
     agent.place.ok("command", "resume", agent.name)
     agent.again("flush", *ids[:3])
@@ -196,8 +218,7 @@ def test_a_run_that_was_killed_is_not_repeated_by_itself(agent: Agent) -> None:
     mail = agent.send()
     agent.reached(mail, "taken")
     agent.place.notice("svc", mail)
-    (queued,) = agent.queue()
-    assert (queued["rung"], queued["reason"]) == ("offered", "interrupted")
+    agent.waits(mail, "offered", "interrupted")
     agent.act(WELL)
     agent.again("requeue", mail)
     agent.reached(mail, "seen")
@@ -208,9 +229,10 @@ def test_a_session_that_has_the_conversation_keeps_runs_away(agent: Agent) -> No
     """Two writers of one transcript would lose what one of them wrote."""
     agent.file("mine.toml", TOML + 'live = "claude"\n')
     live = agent.place.session(f"{agent.name}-live")
+    agent.knows(live)
     agent.bind("--session", live.session_id)
     mail = agent.send()
-    until(lambda: agent.queue()[0]["reason"] == "busy", "the letter is held")
+    agent.waits(mail, "held", "busy")
     assert agent.argv() == []
     live.close()
     agent.reached(mail, "seen")
@@ -219,7 +241,8 @@ def test_a_session_that_has_the_conversation_keeps_runs_away(agent: Agent) -> No
 def test_a_live_session_of_the_name_comes_first(agent: Agent) -> None:
     """It is the agent; a run beside it would be another."""
     agent.bind()
-    with agent.place.session(agent.name):
+    with agent.place.session(agent.name) as session:
+        agent.knows(session)
         mail = agent.send()
         agent.reached(mail, "offered")
         assert agent.argv() == []
@@ -300,7 +323,7 @@ def test_a_run_whose_supervisor_is_killed_is_over(agent: Agent) -> None:
     started = json.loads(Path(agent.row()["run"], "started.json").read_text())
     os.kill(started["supervisor"], signal.SIGKILL)
     agent.reached(mail, "taken")
-    assert process.start_time(started["pid"]) is None
+    until(lambda: process.start_time(started["pid"]) is None, "it is ended")
     assert agent.row()["end"] == "its supervisor was killed"
 
 

@@ -4,13 +4,12 @@ import concurrent.futures
 import json
 import signal
 import subprocess
-import time
 
 import pytest
 
 from tests.crash.traffic import Traffic, spooled
 from tests.standin import registry
-from tests.standin.place import Place, homi_command, until
+from tests.standin.place import PATIENCE, Place, homi_command, until
 
 
 def test_twenty_claims_at_once_make_one_record(place: Place) -> None:
@@ -159,10 +158,12 @@ def test_sixty_held_mails_of_three_senders_arrive_in_order_and_none_is_dropped(
     for sender in senders:
         place.ok("claim", sender)
     sent: dict[str, list[str]] = {sender: [] for sender in senders}
-    for count in range(20):
-        for sender in senders:
-            message = place.send("ada", f"{sender} mail {count}", sender=sender)
-            sent[sender].append(message)
+    for sender in senders:
+        lines = "".join(f"{sender} mail {count}\n" for count in range(20))
+        place.ok("send", "--lines", "--from", sender, "ada", given=lines)
+    for line in place.lines("ada"):
+        sent[line["msg"]["from"]].append(line["msg"]["id"])
+    assert [len(sent[sender]) for sender in senders] == [20] * 3
     ada = place.session("ada", "--auto")
     for sender in senders:
         for message in sent[sender]:
@@ -218,7 +219,7 @@ def test_a_signal_to_end_ends_in_order(place: Place, number: signal.Signals) -> 
     place.ok("claim", "ada")
     place.listed("ada")
     place.daemon.send_signal(number)
-    assert place.daemon.wait(10) == 0
+    assert place.daemon.wait(PATIENCE) == 0
     assert list(place.registry.iterdir()) == []
     assert not (place.state / "homi.sock").exists()
 
@@ -250,9 +251,7 @@ def test_a_stop_under_load_answers_what_it_stored_and_nothing_else(
     traffic = Traffic(place, ["ada", "bob"])
     traffic.start()
     assert traffic.more(200)
-    begun = time.monotonic()
-    assert place.stop(5) == 0
-    assert time.monotonic() - begun < 5
+    assert place.stop() == 0
     place.start()
     assert traffic.more(50)
     traffic.stop()

@@ -166,7 +166,7 @@ def test_a_daemon_killed_between_the_brief_and_its_lines_repeats_at_most(
                 return True
             return bool(prompt(ada)) and False
 
-        until(seen, f"{message} is read, {first!r}", 60, 1.0)
+        until(seen, f"{message} is read, {first!r}", 60)
 
 
 def test_a_clear_brings_what_was_not_answered_again(place: Place) -> None:

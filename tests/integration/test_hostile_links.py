@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from homi.dial import Dial
 from homi.links.checks import PROBES, VERB
 from homi.links.identity import Identity
 from homi.links.known import NAMES_MAX
@@ -196,8 +197,10 @@ def test_floods_cost_no_memory_and_nobody_else_anything(scene: Scene) -> None:
 
 def test_answers_that_are_never_read_end_the_link(scene: Scene) -> None:
     """They are kept for who asks; so is nothing else here."""
-    for n in range(40):
-        scene.mini.ok("claim", f"{n}-{'x' * 55}")
+    with Dial(str(scene.mini.state / "homi.sock")) as dial:
+        for n in range(40):
+            claim = {"verb": "claim", "i": n + 1, "name": f"{n}-{'x' * 55}"}
+            dial.ask(json.dumps(claim).encode() + b"\n")
     before = scene.rss()
     with scene.rogue("evil") as evil:
         line = b'{"f":"req","i":%d,"verb":"ls"}'

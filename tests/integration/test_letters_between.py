@@ -20,6 +20,7 @@ def pair() -> Iterator[Pair]:
         made.both_up()
         made.laptop.ok("link", "add", "mini", "--mirror")
         made.both_up()
+        made.laptop.listed("reviewer")
         yield made
 
 
@@ -27,7 +28,6 @@ def test_sessions_of_two_devices_write_and_answer_by_their_own_tools(
     pair: Pair,
 ) -> None:
     """A mirrored name one way, the reply desk the other; both arrive as turns."""
-    pair.laptop.listed("reviewer")
     with (
         pair.laptop.session("writer", "--auto") as writer,
         pair.mini.session("reviewer", "--auto", "--reply", "an answer") as reviewer,
@@ -48,7 +48,7 @@ def test_how_far_a_letter_got_there_is_known_here(pair: Pair) -> None:
     with pair.mini.session("reviewer", "--auto"):
         done = pair.laptop.homi(
             *("send", "--json", "--from", "svc", "--wait-for", "seen"),
-            *("--timeout", "20", "reviewer@mini", "wait for me"),
+            *("--timeout", "60", "reviewer@mini", "wait for me"),
         )
         assert done.returncode == 0, done.stderr
         report = json.loads(done.stdout)

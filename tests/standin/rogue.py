@@ -84,8 +84,8 @@ class Rogue:
             self._to.flush()
 
     def line(self) -> bytes:
-        """The next line of the daemon; empty at the end."""
-        while line := self._from.readline():
+        """The next line of the daemon; empty at the end, also in the middle of one."""
+        while (line := self._from.readline()).endswith(b"\n"):
             if line != b"\n":
                 return line[:-1]
         return b""

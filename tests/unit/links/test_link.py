@@ -133,6 +133,26 @@ def test_a_refused_dial_is_told_and_only_a_person_hurries_what_needs_one() -> No
     play(scene)
 
 
+def test_a_person_who_hurries_a_try_under_way_gets_another_behind_it() -> None:
+    """That one may meet what was before the mending; the control: the other alone."""
+
+    async def scene() -> None:
+        seen = Scene()
+
+        def answer() -> Refusal:
+            seen.link.wake(person=seen.asked == 1)
+            return Refusal(Verdict(LinkState.AUTH, "not taken"))
+
+        seen.answer = answer
+        seen.link.start()
+        await seen.turns()
+        assert (seen.asked, seen.link.failures) == (2, 2)
+        assert seen.link.dials
+        seen.link.stop(End.CLOSED)
+
+    play(scene)
+
+
 def test_a_bug_in_the_dialling_is_told_and_tried_again() -> None:
     """Nothing a link does ends the daemon."""
 
