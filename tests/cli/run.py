@@ -30,16 +30,8 @@ def homi(
     folder: Path, *argv: str | bytes, given: bytes = b"", **env: str
 ) -> subprocess.CompletedProcess[bytes]:
     """A homi command as a service: no terminal anywhere."""
-    return subprocess.run(
-        [sys.executable, "-m", "homi", *argv],
-        input=given,
-        capture_output=True,
-        env=environment(folder) | env,
-        cwd=folder,
-        timeout=60,
-        check=False,
-        start_new_session=True,
-    )
+    command = [sys.executable, "-m", "homi", *map(os.fsdecode, argv)]
+    return warm.run(command, given, environment(folder) | env, folder)
 
 
 def by_person(
@@ -56,10 +48,9 @@ def at_terminal(
     env = {"TERM": "xterm", "NO_COLOR": "1"} | env
     ours, theirs = pty.openpty()
     if (by := warm.fits(env)) is not None:
-        program = str(REPOSITORY / "homi" / "__main__.py")
         out, stdout = (ours, theirs) if screen else os.pipe()
         done = warm.finish(
-            by, [program, *argv], (theirs, stdout), out, env, cwd, terminal=True
+            by, [warm.MAIN, *argv], (theirs, stdout), out, env, cwd, terminal=True
         )
         if not screen:
             os.close(ours)

@@ -4,12 +4,12 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.standin import warm
 from tests.standin.place import Place, homi_command
 
 ASK = {
@@ -39,7 +39,7 @@ def place() -> Iterator[Place]:
     """A state root with two names, and homi in the path."""
     with Place() as made:
         program = made.run / "homi"
-        program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m homi "$@"\n')
+        program.write_text(warm.program(made.env()))
         program.chmod(0o755)
         made.start()
         for name in ("ada", "gds-agent"):

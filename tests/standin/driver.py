@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE = 15.0  # s a test waits for an event before it fails
+PATIENCE = 60.0  # s a test waits for an event before it fails
 
 Event = dict[str, Any]
 
@@ -102,7 +102,7 @@ class Standin:
     def tool(self, *argv: str, given: str = "") -> Event:
         """Run argv as the session's Bash tool: {rc, out, err}."""
         self.ask("run", argv=list(argv), input=given)
-        return self.wait("ran", timeout=60)
+        return self.wait("ran")
 
     def letters(self) -> list[dict[str, Any]]:
         """Every letter its model was given, in order."""

@@ -23,7 +23,9 @@ from typing import Any, Self
 from tests.standin import registry, warm
 from tests.standin.driver import ROOT, Standin
 
-PATIENCE = 15.0  # s
+# s: long enough for a machine that others load; whoever does not wait pays nothing.
+PATIENCE = 60.0
+ENDING = 10.0  # s in which what a daemon started notices that it is gone
 AGENT = ("CLAUDE", "CODEX", "AI_AGENT", "HOMI_", "XDG_", "PYTEST_")
 
 
@@ -223,7 +225,9 @@ class Place:
         out = self.ok("send", "--json", "--from", sender, *options, to, text)
         return str(json.loads(out)["id"])
 
-    def reached(self, name: str, message: str, rung: str, patience: float = 15) -> None:
+    def reached(
+        self, name: str, message: str, rung: str, patience: float = PATIENCE
+    ) -> None:
         """Wait until the ledger has that rung for the message."""
         until(
             lambda: rung in self.rungs(name, message),
@@ -271,9 +275,17 @@ class Place:
             except subprocess.TimeoutExpired:
                 self.kill()
         self.tell()
-        left = self.left()
+        left: list[int] = []
+
+        def gone() -> bool:
+            left[:] = self.left()
+            return not left
+
+        with contextlib.suppress(NotReached):
+            until(gone, "all that was started here ends", ENDING)
         for pid in left:
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         shutil.rmtree(self.root, ignore_errors=True)
         assert not left, f"left running: {left}"
 

@@ -9,23 +9,21 @@ own.  Where that could differ from a start by exec, a command is not for it: see
 import array
 import atexit
 import contextlib
-import fcntl
 import functools
-import gc
-import importlib
 import io
 import json
 import os
 import selectors
+import shlex
+import shutil
 import signal
 import socket
 import subprocess
 import sys
-import termios
+import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TextIO
 
 ROOT = Path(__file__).resolve().parents[2]
 BEFORE = dict(os.environ)  # any test that is the first may have changed it for itself
@@ -33,14 +31,16 @@ BEFORE = dict(os.environ)  # any test that is the first may have changed it for 
 # its start, or to whoever looks at a process from outside.
 READ_LATE = {
     *("HOME", "PATH", "XDG_RUNTIME_DIR", "HOMI_HOME", "CLAUDE_CONFIG_DIR"),
-    *("PYTHONPATH", "TERM", "NO_COLOR"),
+    *("PYTHONPATH", "TERM", "NO_COLOR", "SSH_ORIGINAL_COMMAND"),
+    *("_HOMI_COMPLETE", "COMP_WORDS", "COMP_CWORD"),
+    *("PWD", "OLDPWD", "SHLVL", "_"),  # a shell's own
 }
 AGENT = ("CLAUDE", "CODEX", "AI_AGENT", "HOMI_", "XDG_", "PYTEST_")
-FAST = ("hooked", "question", "spool", "lines", "serve")
+MAIN = str(ROOT / "homi" / "__main__.py")
 GIVEN_MAX = 32 << 10  # bytes that a pipe takes with nobody reading
 
 
-def _early(env: dict[str, str]) -> dict[str, str]:
+def early(env: dict[str, str]) -> dict[str, str]:
     """Of an environment, what counts at the start of a process."""
     return {key: value for key, value in env.items() if key not in READ_LATE}
 
@@ -51,16 +51,23 @@ class Warm:
     def __init__(self) -> None:
         """Listening when this returns."""
         kept = {k: v for k, v in BEFORE.items() if not k.startswith(AGENT)}
-        self.early = _early(kept)
+        self.early = early(kept)
+        self.folder = Path(tempfile.mkdtemp(prefix="hm"))
+        bell = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        bell.bind(str(self.folder / "bell"))
+        bell.listen()
         self._door = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         ours, theirs = self._door
+        fds = [theirs.fileno(), bell.fileno()]
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.standin.warm", str(theirs.fileno())],
+            [sys.executable, "-m", "tests.standin.forked", *map(str, fds)],
             env=kept | {"PYTHONPATH": str(ROOT)},
-            pass_fds=[theirs.fileno()],
+            pass_fds=fds,
             cwd=ROOT,
+            start_new_session=True,  # whoever runs the tests at a terminal is not here
         )
         theirs.close()
+        bell.close()
         assert ours.recv(16) == b"ready"
 
     def start(
@@ -88,6 +95,7 @@ class Warm:
         """End it."""
         self._door[0].close()
         self._process.wait(15)
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 class Running:
@@ -117,7 +125,8 @@ def run(
 ) -> subprocess.CompletedProcess[bytes]:
     """As subprocess.run with pipes, by a warm process where one fits."""
     warm = fits(env)
-    if warm is None or len(given) > GIVEN_MAX or not command[0].endswith("/homi"):
+    argv = _argv(command)
+    if warm is None or len(given) > GIVEN_MAX or not argv:
         return subprocess.run(
             command,
             input=given,
@@ -126,12 +135,20 @@ def run(
             cwd=cwd,
             timeout=timeout,
             check=False,
+            start_new_session=True,
         )
     stdin, to = os.pipe()
     os.write(to, given)
     os.close(to)
     out, stdout = os.pipe()
-    return finish(warm, command, (stdin, stdout), out, env, cwd, timeout)
+    return finish(warm, argv, (stdin, stdout), out, env, cwd, timeout)
+
+
+def _argv(command: Sequence[str]) -> list[str]:
+    """What such a command finds in its sys.argv; empty: it is none of homi."""
+    if list(command[1:3]) == ["-m", "homi"]:
+        return [MAIN, *command[3:]]
+    return list(command) if command[0].endswith("/homi") else []
 
 
 def finish(
@@ -207,117 +224,13 @@ def fits(env: dict[str, str]) -> Warm | None:
     if "PYTEST_CURRENT_TEST" not in os.environ or not hasattr(os, "pidfd_open"):
         return None
     warm = _warm()
-    return warm if _early(env) == warm.early else None
+    return warm if early(env) == warm.early else None
 
 
-# ---- the process itself ----
-
-
-def load() -> None:
-    """Import whatever a verb imports."""
-    main = importlib.import_module("homi.cli.main")
-    for name in sorted({*main.MODULES.values(), *FAST}):
-        importlib.import_module(f"homi.cli.{name}")
-
-
-def serve(door: socket.socket) -> list[str] | None:
-    """Fork for each request until the other end is closed.
-
-    In a child this returns the arguments, everything else being as wanted.
-    """
-    running: dict[int, tuple[int, socket.socket]] = {}  # pidfd → pid, who waits
-    with selectors.DefaultSelector() as ready:
-        ready.register(door, selectors.EVENT_READ)
-        while True:
-            for key, _ in ready.select():
-                if key.fileobj is not door:
-                    ready.unregister(key.fileobj)
-                    _told(*running.pop(key.fd))
-                    os.close(key.fd)
-                    continue
-                data, fds, _, _ = socket.recv_fds(door, 16, 5)
-                if not data:
-                    return None
-                pid = os.fork()
-                if pid == 0:
-                    door.close()
-                    for watch, (_, line) in running.items():
-                        os.close(watch)
-                        line.close()
-                    return _become(*fds)
-                line = socket.socket(fileno=fds[0])
-                line.send(b"%d" % pid)
-                for fd in fds[1:]:
-                    os.close(fd)
-                watch = os.pidfd_open(pid)
-                running[watch] = (pid, line)
-                ready.register(watch, selectors.EVENT_READ)
-
-
-def _told(pid: int, line: socket.socket) -> None:
-    """Reap it and tell who waits; nobody may."""
-    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    with line, contextlib.suppress(OSError):
-        line.send(b"%d" % status)
-
-
-def _become(line: int, stdin: int, stdout: int, stderr: int, asked: int) -> list[str]:
-    """Take streams, terminal, folder and environment of the request; its arguments."""
-    os.close(line)
-    with open(asked, "rb") as request:
-        argv, env, cwd, terminal = json.load(request)
-    for at, fd in enumerate((stdin, stdout, stderr)):
-        os.dup2(fd, at)
-        os.close(fd)
-    if terminal:
-        os.setsid()
-        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-    os.chdir(cwd)
-    os.environ.clear()
-    os.environ.update(env)
-    sys.stdin = sys.__stdin__ = _stream(sys.stdin, "rb")
-    sys.stdout = sys.__stdout__ = _stream(sys.stdout, "wb")
-    sys.stderr = sys.__stderr__ = _stream(sys.stderr, "wb")
-    return [str(word) for word in argv]
-
-
-def _stream(old: TextIO, mode: str) -> io.TextIOWrapper:
-    """A standard stream as the interpreter makes it at its start."""
-    fd = old.fileno()
-    unbuffered = bool(os.environ.get("PYTHONUNBUFFERED")) and mode == "wb"
-    size = 0 if unbuffered else -1
-    raw: Any = open(fd, mode, buffering=size, closefd=False)  # noqa: SIM115
-    return io.TextIOWrapper(
-        raw,
-        encoding=old.encoding,
-        errors=old.errors,
-        newline="\n",
-        line_buffering=not unbuffered and (os.isatty(fd) or fd == 2),
-        write_through=unbuffered,
-    )
-
-
-def main() -> None:
-    """Serve; in a child, run the command it was forked for and end with its status.
-
-    The end skips what the interpreter takes apart: that costs more than the command.
-    """
-    load()
-    gc.collect()
-    gc.freeze()  # a collection in a child would copy every page it looks at
-    door = socket.socket(fileno=int(sys.argv[1]))
-    door.send(b"ready")
-    asked = serve(door)
-    if asked is None:
-        return
-    sys.argv = asked
-    try:
-        importlib.import_module("homi.cli.fast").main()
-    except SystemExit as ended:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(int(ended.code or 0))
-
-
-if __name__ == "__main__":
-    main()
+def program(env: dict[str, str]) -> str:
+    """A script that is homi, for a shell with that environment."""
+    words = [sys.executable, "-m", "homi"]
+    if (warm := fits(env)) is not None:
+        shim = Path(__file__).with_name("shim.py")
+        words = [sys.executable, "-I", "-S", str(shim), str(warm.folder / "bell")]
+    return f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n'
