@@ -9,7 +9,7 @@ from pathlib import Path
 from homi.address import Name
 from homi.cli.output import note
 from homi.connection import Connection
-from homi.dial import Absent
+from homi.dial import Absent, Late, Lost
 from homi.errors import Usage, VersionMismatch
 from homi.mail import Self, measure
 
@@ -35,13 +35,16 @@ def own(root: Path, text: str) -> str:
 def connect(root: Path) -> tuple[Self, Connection | None]:
     """Who calls, and the daemon; None where none runs that we understand.
 
-    Files can be read beside a daemon of another version, so that is only noted.
+    Files can be read beside a daemon of another version, and after one that died as
+    it greeted, so that is only noted.
     """
     try:
         client = Connection(root)
     except Absent:
         return measure(root, note), None
-    except VersionMismatch as error:
+    except (VersionMismatch, Lost) as error:
+        if isinstance(error, Late):
+            raise
         note(error.text)
         return measure(root, note), None
     welcome = client.welcome

@@ -4,6 +4,7 @@ For the cases a real daemon cannot be brought to at will: a connection cut at a
 given line, an answer of another version, an answer that never comes.
 """
 
+import contextlib
 import json
 import os
 import socket
@@ -61,7 +62,9 @@ class FakeDaemon:
                 connection, _ = self._listener.accept()
             except OSError:
                 return
-            self._talk(connection)
+            # A client may be killed in the middle of a line, or before its answer.
+            with contextlib.suppress(OSError):
+                self._talk(connection)
 
     def _talk(self, connection: socket.socket) -> None:
         with connection, connection.makefile("rwb") as stream:

@@ -136,7 +136,7 @@ def test_a_line_is_sent_when_it_comes(tmp_path: Path) -> None:
             process.stdin.write(b"%d\n" % number)
             process.stdin.flush()
             assert process.stdout.readline().startswith(b"stored ")
-        assert process.communicate(timeout=30) == (b"", b"")
+        assert process.communicate(timeout=60) == (b"", b"")
     assert process.returncode == 0
     assert texts(daemon) == ["1", "2", "3"]
 
@@ -193,7 +193,7 @@ def test_ctrl_c_says_what_is_stored_and_what_is_not_known(tmp_path: Path) -> Non
         assert process.stdout is not None
         assert [process.stdout.readline()[:7] for _ in "12"] == [b"stored "] * 2
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=60)
     assert process.returncode == -signal.SIGINT
     said = "homi: interrupted: 2 stored; not known of lines 3 to 4\n"
     assert err.decode() == said

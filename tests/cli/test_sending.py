@@ -330,7 +330,7 @@ def test_ctrl_c_dies_of_the_signal_without_a_traceback(tmp_path: Path) -> None:
         )
         until(lambda: daemon.requests("send"), "the message was sent")
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (-signal.SIGINT, b"")
 
 
@@ -344,7 +344,7 @@ def test_ctrl_c_in_a_wait_for_a_rung_still_tells_what_is_stored(tmp_path: Path) 
         )
         until(lambda: daemon.requests("await"), "it waits")
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=30)
+        out, _ = process.communicate(timeout=60)
     sent = daemon.requests("send")[0]["msg"]["id"]
     assert (process.returncode, out) == (
         -signal.SIGINT,
@@ -385,7 +385,7 @@ def test_who_is_to_type_the_text_is_told_so(tmp_path: Path) -> None:
         )
         os.close(theirs)
         os.write(ours, b"hello\n\x04")
-        _, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=60)
         os.close(ours)
         assert homi(tmp_path, "send", "ada", given=b"hello").stderr == b""
     assert (process.returncode, err) == (0, b"homi: type the text; Ctrl-D ends it\n")

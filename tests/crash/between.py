@@ -202,7 +202,7 @@ class Between:
         self._wait(self._all, "all has come, and the queues are empty")
         for lane in self.lanes():
             lane.stop()
-            lane.join(20)
+            lane.join(PROGRESS)
             assert not lane.is_alive(), f"{lane.to} hangs"
             lane.close()
             assert not lane.wrong, lane.wrong

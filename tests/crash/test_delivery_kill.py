@@ -17,7 +17,7 @@ from tests.standin.place import PATIENCE, Place, until
 
 ROUNDS = 6  # of make test
 SOAK_ROUNDS = 150
-PROOF = 40.0  # s: a letter the session never got is concluded from its silence
+PROOF = 90.0  # s: a letter the session never got is concluded from its silence
 
 
 @pytest.fixture
@@ -42,9 +42,9 @@ def given(sessions: list[Standin]) -> dict[str, list[str]]:
 
 def check(place: Place, sent: list[str]) -> None:
     """Every promised message was read; each hand-over after the first is marked."""
+    until(lambda: given(place.sessions).keys() >= {*sent}, "all promised mail was read")
     heads = given(place.sessions)
     for message in sent:
-        assert heads.get(message), f"{message} was promised and never read"
         for head in heads[message][1:]:
             assert "repeat" in head.lower(), f"{message} came again unmarked: {head}"
 

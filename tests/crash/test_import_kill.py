@@ -5,16 +5,18 @@ again is what was imported.
 """
 
 import json
-import subprocess
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from homi.ids import shape
-from tests.standin.place import PATIENCE, Place, homi_command, until
+from tests.standin.place import PATIENCE, Place
 
-COUNT = 3000
+# Three requests, and dead at the third batch: in the midst, however fast either is.
+COUNT = 600
+BATCH = 3
 
 
 @pytest.fixture
@@ -43,19 +45,11 @@ def test_an_import_that_was_cut_off_is_finished_by_another(place: Place) -> None
     """And nobody is handed what was finished, in whatever moment the daemon dies."""
     place.start()
     place.ok("claim", "ada")
+    assert place.stop() == 0
+    daemon = place.start(HOMI_FAULT=f"after-lines:{BATCH}")
     wanted = exported(place.work / "a.jsonl")
-    inbox = place.state / "mail" / "ada" / "inbox.jsonl"
-    first = subprocess.Popen(
-        [*homi_command(), "import", "ada", "a.jsonl"],
-        env=place.env(),
-        cwd=place.work,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    until(lambda: inbox.exists() and inbox.stat().st_size > 100_000, "it has begun")
-    place.kill()
-    first.communicate(timeout=PATIENCE)
-    assert first.returncode == 69
+    assert place.homi("import", "ada", "a.jsonl").returncode == 69
+    assert daemon.wait(PATIENCE) == -signal.SIGKILL
     stored = len(place.lines("ada"))
     assert 0 < stored < COUNT
     place.start()

@@ -69,11 +69,11 @@ class Senders:
             found = [row["id"] for row in place.json("queue", name)]
             return found if len(found) >= count else []
 
-        return until(arrived, "all arrived", 30)
+        return until(arrived, "all arrived")
 
     def settle(self, place: Place, name: str) -> None:
         """All is there, once and in the order of each lane."""
-        until(lambda: in_order(place), "nothing waits for older mail", 30)
+        until(lambda: in_order(place), "nothing waits for older mail")
         found = self.came(place, name)
         for lane in self.all:
             lane.stop()
@@ -121,7 +121,7 @@ def test_a_name_that_comes_back_has_every_letter_once_and_in_order(
     pair.both_up()
     senders.send(senders.all, 4)
     senders.promised(senders.all)
-    until(lambda: not moving(laptop) and not moving(mini), "the move ended", 30)
+    until(lambda: not moving(laptop) and not moving(mini), "the move ended")
     if name in claims(mini):
         laptop.ok("move", f"{name}@mini")
     senders.settle(laptop, name)

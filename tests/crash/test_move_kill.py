@@ -100,7 +100,7 @@ def test_a_kill_in_a_move_leaves_one_owner_and_every_letter_once(
     again(dies)
     pair.both_up()
     lane.until = 3 * part
-    until(lambda: not moving(laptop) and not moving(mini), "the move ended", 30)
+    until(lambda: not moving(laptop) and not moving(mini), "the move ended")
     assert claimed(laptop, name) + claimed(mini, name) == 1
     if claimed(laptop, name):
         laptop.ok("move", name, "mini")

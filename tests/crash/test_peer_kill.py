@@ -40,12 +40,12 @@ class Door:
     def end(self) -> int:
         """SIGTERM, and its exit status."""
         self.process.terminate()
-        return self.process.wait(20)
+        return self.process.wait(60)
 
     def kill(self) -> None:
         """kill -9, if it still lives."""
         self.process.kill()
-        self.process.wait(20)
+        self.process.wait(60)
         assert self.process.stdout is not None
         self.process.stdout.close()
 
@@ -110,7 +110,7 @@ def test_death_at_a_step_never_looks_like_success(
     msg_id = str(uuid.uuid4())
     with door(root, step) as dying:
         verdict = send(dying.path, msg_id, size, auth=False)
-        assert dying.process.wait(20) == -9
+        assert dying.process.wait(60) == -9
         stored = dying.stored() == [msg_id]
         assert (stored, verdict == "success") == OUTCOME[step]
     # The next one takes the dead socket's place and serves.
@@ -123,7 +123,7 @@ def test_death_between_auth_and_message_is_an_error(root: Path) -> None:
     """The newline of the auth line is read, the message's is not."""
     with door(root, "newline-read") as dying:
         assert send(dying.path, str(uuid.uuid4())) != "success"
-        assert dying.process.wait(20) == -9
+        assert dying.process.wait(60) == -9
         assert dying.stored() == []
 
 
@@ -164,11 +164,11 @@ def test_stop_in_a_burst_leaves_no_wrong_verdict(root: Path) -> None:
         for each in threads:
             each.start()
         for _ in range(100):
-            assert enough.acquire(timeout=20)
+            assert enough.acquire(timeout=60)
         assert stopping.end() == 0
         over.set()
         for each in threads:
-            each.join(20)
+            each.join(60)
         stored = stopping.stored()
         assert set(stored) == succeeded
         assert len(stored) == len(set(stored)) >= 100

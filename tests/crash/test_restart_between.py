@@ -89,7 +89,7 @@ def test_a_restart_in_a_move_leaves_one_owner_and_every_letter_once(
     _, err = move.communicate(timeout=60)
     assert move.returncode == 0 or "homi: hint: " in err
     lane.until = 3 * PART
-    until(lambda: not moving(laptop) and not moving(mini), "the move ended", 30)
+    until(lambda: not moving(laptop) and not moving(mini), "the move ended")
     assert (claimed(laptop, point), claimed(mini, point)) == (False, True)
     until(lambda: lane.done, "all are promised")
     lane.stop()

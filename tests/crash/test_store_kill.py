@@ -22,7 +22,7 @@ from tests.unit.store.commit_kit import MIB, Core, mail
 
 REPOSITORY = Path(__file__).parents[2]
 CHILD = Path(__file__).with_name("store_child.py")
-BOUND = 60  # s for a child to reach its fault
+BOUND = 120  # s for a child to reach its fault
 
 
 class Told(NamedTuple):

@@ -174,7 +174,7 @@ def stray(path: Path) -> None:
 SPOILERS = [no_change, folder, pipe, link, link_to_nowhere, device]
 
 
-@pytest.mark.timeout(30)
+@pytest.mark.timeout(120)
 @pytest.mark.parametrize("file", ["inbox.jsonl", "ledger.jsonl"])
 @pytest.mark.parametrize("spoil", [*SPOILERS, linked_mailbox, stray])
 def test_a_mailbox_that_cannot_be_used_costs_no_other_its_mail(
@@ -252,7 +252,7 @@ def test_a_mailbox_spoilt_while_it_was_closed_refuses_its_own_mail_only(
     assert readable(root / "mail" / "ada" / "inbox.jsonl") == [1]
 
 
-@pytest.mark.timeout(30)
+@pytest.mark.timeout(120)
 @pytest.mark.parametrize("file", ["names.json", "boot.json", "ring"])
 @pytest.mark.parametrize("spoil", SPOILERS)
 def test_a_state_file_that_is_none_is_moved_aside_and_the_rest_is_read(

@@ -25,7 +25,7 @@ from homi.store import pickup
 from tests.standin import wire
 from tests.standin.place import Place
 
-DOOR_WAIT = 10.0  # s for one answer; a daemon that neither answers nor dies is a bug
+DOOR_WAIT = 60.0  # s for one answer; a daemon that neither answers nor dies is a bug
 
 
 class Sender(threading.Thread):
@@ -188,7 +188,7 @@ class Traffic:
         for sender in self.senders:
             sender.start()
 
-    def more(self, count: int, patience: float = 20.0) -> bool:
+    def more(self, count: int, patience: float = 90.0) -> bool:
         """Wait for so many further promises; False when they do not come."""
         with self._news:
             goal = self._count + count
