@@ -34,6 +34,13 @@ class FarRow(msgspec.Struct, frozen=True, omit_defaults=True):
     at: str = ""  # RFC 3339, our clock: when this was true; empty: never heard
     why: str = ""  # why it did not answer
     names: list[FarName] = []
+    via: str = ""  # the device its mail goes over, which tells no names of it
+
+
+def untold(via: str) -> str:
+    """Why a device that is linked over another is not asked: a question is for the
+    device at the other end of a link, and what that may see is granted to it alone."""
+    return f"reached over {via}, which tells no names of it"
 
 
 class FarRows(msgspec.Struct, frozen=True):

@@ -14,13 +14,21 @@ from homi.cli.mail import Mail
 from homi.connection import Connection
 from homi.dial import Absent, Lost
 from homi.envelope import MessageId
-from homi.errors import NoSuchDevice, not_linked
+from homi.errors import NoSuchDevice, Unavailable, not_linked
 from homi.far import FarName, FarRow, FarRows, Steps
 from homi.mail import neighbours
 from homi.render import Cell, fields
 from homi.reports import Listing
 from homi.requests import Far, FarTrace, List
 from homi.store.places import queue_of
+
+
+def need_names(row: FarRow) -> None:
+    """Unavailable (69) for a device behind another, of which no names are known."""
+    if row.via and not row.names:
+        there = f"on {row.device}: homi ls"
+        hint = f"{there}; mail to NAME@{row.device} goes all the same"
+        raise Unavailable(f"{row.device} is {row.why}", hint=hint)
 
 
 def ask(client: Connection, device: str | None) -> list[FarRow]:
@@ -49,7 +57,9 @@ def tell(rows: Iterable[FarRow]) -> None:
         age = output.when(row.at)
         ago = " ago" if output.terminal() else ""
         known = f"known as of {age}{ago}" if row.at else "nothing is known of it"
-        state = "" if row.why and row.state == "unknown" else row.state
+        # Of one behind another it is no matter how the link is: nobody is asked.
+        known_why = row.why and (row.via or row.state == "unknown")
+        state = "" if known_why else row.state
         why = ": ".join(filter(None, (state, row.why)))
         output.note(f"{row.device} ({why}): {known}")
 
@@ -87,6 +97,7 @@ class FarWhois(msgspec.Struct, frozen=True, kw_only=True):
     asked: bool  # the device answered just now
     at: str  # RFC 3339: when this was true
     why: str  # why it did not answer
+    via: str = ""  # the device its mail goes over
     generation: int = 0
     mirror: str = ""  # its name here
     note: str = ""  # why that is not the one it has there
@@ -139,6 +150,7 @@ def _gather(mail: Mail, wanted: Address, device: Device) -> FarWhois:
         asked=row.asked,
         at=row.at,
         why=row.why,
+        via=row.via,
         generation=name.generation if name else 0,
         mirror=mirror.name if mirror else "",
         note=mirror.note if mirror else "",

@@ -65,6 +65,8 @@ def ls(
         raise Usage("a device and --all exclude each other")
     elsewhere = device not in (None, "self") and device != Mail(root).device
     listing, rows = _gathered(root, device if elsewhere else None, every=every)
+    if elsewhere:
+        far.need_names(rows[0])
     seen = measure(listing, asked=not no_probe)
     if as_json:
         output.json_lines(seen.json_of(row) for row in listing.names)

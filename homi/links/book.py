@@ -175,6 +175,13 @@ def behind(peerings: Iterable[Peering], device: Device) -> list[Device]:
     ]
 
 
+def over(peerings: Iterable[Peering]) -> dict[Device, Device]:
+    """Of each device that is linked over another: that whose connection leads to it."""
+    devices: dict[str, Peering] = {one.device: one for one in peerings}
+    ways = {one.device: _way(devices, one.device)[-1] for one in devices.values()}
+    return {device: way for device, way in ways.items() if device != way}
+
+
 def _way(devices: Mapping[str, Peering], device: Device) -> list[Device]:
     """The linked devices from device back to the one that is linked directly."""
     way: list[Device] = []

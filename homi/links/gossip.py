@@ -16,7 +16,7 @@ from homi.clock import Clock, rfc3339
 from homi.company import Guest, RoomChanged, RoomRows
 from homi.envelope import MessageId
 from homi.errors import HomiError, NotReached, Unavailable, from_wire
-from homi.far import FarName, FarNames, FarRow, FarRungs, Steps
+from homi.far import FarName, FarNames, FarRow, FarRungs, Steps, untold
 from homi.links import frames
 from homi.links.answering import (
     Answering,
@@ -52,6 +52,10 @@ class Ways(Protocol):
 
     def devices(self) -> Iterable[Device]:
         """Every linked device."""
+        ...
+
+    def over(self, device: Device) -> Device | None:
+        """The device whose connection leads to device; None: its own does, or none."""
         ...
 
     def state(self, device: Device) -> str:
@@ -202,9 +206,9 @@ class Gossip:
 
         exchange = self._met.get(device)
         if exchange is None:
-            over = row.state == "up"
-            why = "it can be asked over a link of its own only" if over else ""
-            done(msgspec.structs.replace(row, why=why))
+            via = self._ways.over(device) or ""
+            why = untold(via) if via else ""
+            done(msgspec.structs.replace(row, why=why, via=via))
             return
         self._ask(exchange, "ls", {}, answered)
 
@@ -253,7 +257,8 @@ class Gossip:
         exchange = self._met.get(device)
         if exchange is None:
             state = self._ways.state(device)
-            why = "it is linked over another only" if state == "up" else state
+            over = self._ways.over(device)
+            why = f"it is linked over {over} only" if over else state
             text = (
                 f"the rooms of {device} are kept there, and it cannot be asked: {why}"
             )

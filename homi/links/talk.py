@@ -37,6 +37,11 @@ class _Ways:
         self.devices = links.devices
         self._links = links
 
+    def over(self, device: Device) -> Device | None:
+        """The device whose connection leads to device, where that is another."""
+        way = self._links.route(device)
+        return None if way == device else way
+
     def state(self, device: Device) -> str:
         """How the way to device is, in a word."""
         return str(self._links.verdict(device).state)

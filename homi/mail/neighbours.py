@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 
 from homi.address import Device, is_name
-from homi.far import FarName, FarRow
+from homi.far import FarName, FarRow, untold
+from homi.links.book import Book, over
 from homi.links.known import Told
 from homi.mail.places import linked
 from homi.store.whole import read_plain
@@ -26,7 +27,10 @@ def far(root: Path) -> list[FarRow]:
     """Every linked device with its names, as they were told last."""
     told = _read(root / "known.json").get("devices")
     rows = told if isinstance(told, dict) else {}
-    return [_row(device, rows.get(device)) for device in devices(root)]
+    ways = over(Book.read(root))
+    return [
+        _row(device, rows.get(device), ways.get(device, "")) for device in devices(root)
+    ]
 
 
 def addresses(root: Path) -> Iterator[str]:
@@ -40,7 +44,7 @@ def _unsaid(_text: str) -> None:
     """Who completes a line, or lists all devices, is told by other verbs."""
 
 
-def _row(device: str, raw: object) -> FarRow:
+def _row(device: str, raw: object, via: str) -> FarRow:
     """What is known of one device."""
     try:
         told = msgspec.convert(raw or {}, Told)
@@ -51,7 +55,8 @@ def _row(device: str, raw: object) -> FarRow:
         for name, one in sorted(told.names.items())
         if is_name(name)
     ]
-    return FarRow(device, "unknown", at=told.at, why="no daemon runs", names=names)
+    why = untold(via) if via else "no daemon runs"
+    return FarRow(device, "unknown", False, told.at, why, names, via)
 
 
 def _read(path: Path) -> dict[str, Any]:

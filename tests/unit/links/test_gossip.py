@@ -132,6 +132,9 @@ class Side:
     def grants(self, _device: Device) -> frozenset[Grant]:
         return self.granted
 
+    def over(self, device: Device) -> Device | None:
+        return MINI if device == "attic" else None
+
     def state(self, _device: Device) -> str:
         return "up" if self.gossip.exchanges() else "unreachable"
 
@@ -165,6 +168,22 @@ def row(two: Two) -> Callable[[], FarRow]:
     rows: list[FarRow] = []
     two.here.gossip.far(MINI, rows.append)
     return lambda: rows[0]
+
+
+def test_a_device_behind_another_is_not_asked_and_it_is_said_over_which(
+    two: Two,
+) -> None:
+    """Up or not; the other one is asked for its own."""
+    found: list[FarRow] = []
+    two.here.gossip.far(Device("attic"), found.append)
+    two.meet()
+    two.here.gossip.far(Device("attic"), found.append)
+    for one in found:
+        assert (one.asked, one.via, one.names) == (False, "mini", [])
+        assert one.why == "reached over mini, which tells no names of it"
+    answer = row(two)
+    two.carry()
+    assert (answer().asked, answer().via) == (True, "")
 
 
 def test_names_cross_when_two_meet_and_when_they_change(two: Two) -> None:
