@@ -25,6 +25,14 @@ class Rights:
         self.caller = caller
         self._office = office
 
+    def starter(self) -> str:
+        """The caller, as the seats and agents that it started keep it."""
+        if self.caller.caller is not CallerClass.SESSION:
+            return self.caller.caller
+        session = self.caller.session
+        known = self.caller.name or (session.session_id if session else "")
+        return known or "session"
+
     def owns(self, name: Name) -> bool:
         """Whether the calling session may decide over this name's mail now."""
         session = self.caller.session

@@ -97,30 +97,34 @@ class Seating:
             client=request.client or (word if word in CLIENTS else ""),
             columns=request.columns,
             rows=request.rows,
-            by=[self._who(), *self._above(seats)],
+            by=[self._rights.starter(), *self._above(seats)],
         )
         seat = self._server.spawn(opening, launch.environment(path))
-        log.info("seat %s %s by=%s status=open", seat.name, seat.ref, self._who())
+        log.info(
+            "seat %s %s by=%s status=open", seat.name, seat.ref, self._rights.starter()
+        )
         return row(self._server.look(seat), [])
 
     def _send(self, request: SeatSend) -> SeatDone:
         """Type it."""
-        return self._driver.send(self._own(request.seat), request.text, self._who())
+        return self._driver.send(
+            self._own(request.seat), request.text, self._rights.starter()
+        )
 
     def _respond(self, request: SeatRespond) -> SeatDone:
         """Answer what is asked."""
         seat = self._own(request.seat)
         if self._inside(seat):
             raise NotAllowed("a session does not answer its own dialogs")
-        return self._driver.respond(seat, request.option, self._who())
+        return self._driver.respond(seat, request.option, self._rights.starter())
 
     def _order(self, request: SeatOrder) -> SeatDone:
         """Interrupt or kill."""
         seat = self._own(request.seat)
         if request.do == "interrupt":
-            return self._driver.interrupt(seat, self._who())
+            return self._driver.interrupt(seat, self._rights.starter())
         self._server.kill(seat)
-        log.info("seat %s by=%s status=killed", seat.name, self._who())
+        log.info("seat %s by=%s status=killed", seat.name, self._rights.starter())
         return SeatDone(seat=seat.name, did="killed")
 
     def _bind(self, request: SeatBind, reply: Reply) -> None:
@@ -154,20 +158,12 @@ class Seating:
         """The seat meant, if this caller may change anything there; 66, 77."""
         seat = self._server.find(given)
         person = self._rights.caller.caller is CallerClass.PERSON
-        if not person and self._who() not in seat.by:
+        if not person and self._rights.starter() not in seat.by:
             raise NotAllowed(
                 f"seat {seat.name} was opened by {seat.by[0] if seat.by else 'nobody'}",
                 hint="a person may, and who spawned it",
             )
         return seat
-
-    def _who(self) -> str:
-        """The caller, as a seat keeps it."""
-        caller = self._rights.caller
-        if caller.caller is not CallerClass.SESSION:
-            return caller.caller
-        session = caller.session
-        return caller.name or (session.session_id if session else "") or "session"
 
     def _above(self, seats: list[Seat]) -> list[str]:
         """Who spawned the seat that the caller itself runs in, and so on."""

@@ -211,7 +211,7 @@ class Spawning:
     def _may_have(self, name: Name, by: list[str]) -> None:
         """77 where a session would start what is another's, or an agent too many."""
         spawned = self._keeper.spawns.get(name)
-        own = spawned is not None and self._who() in spawned.by
+        own = spawned is not None and self._rights.starter() in spawned.by
         session = self._rights.caller.caller is CallerClass.SESSION
         if session and self._office.names.get(name) is not None and not own:
             raise NotAllowed(
@@ -241,7 +241,7 @@ class Spawning:
         name = self._office.names.require(given).name
         if self._rights.caller.caller is CallerClass.SESSION:
             spawned = self._keeper.spawns.get(name)
-            if spawned is None or self._who() not in spawned.by:
+            if spawned is None or self._rights.starter() not in spawned.by:
                 raise NotAllowed(
                     f"{name} was not started by this session",
                     hint="a person may, and who spawned it",
@@ -256,18 +256,10 @@ class Spawning:
                 f"{above[0]} was started by an agent {rule.DEPTH_MAX} deep already:"
                 " it starts none"
             )
-        who = self._who()
+        who = self._rights.starter()
         # An agent that has no record yet looks like any program.
         itself = above and who in (above[0], CallerClass.SERVICE)
         return above if itself else [who, *above]
-
-    def _who(self) -> str:
-        """The caller, as it is kept."""
-        caller = self._rights.caller
-        if caller.caller is not CallerClass.SESSION:
-            return caller.caller
-        session = caller.session
-        return caller.name or (session.session_id if session else "") or "session"
 
 
 def _bounded(order: str) -> None:

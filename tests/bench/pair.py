@@ -12,8 +12,7 @@ import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 from homi.links.identity import Identity
 from homi.store import words
@@ -23,6 +22,7 @@ from tests.bench import kit, profiles
 from tests.bench.setup import PATIENCE, SENDER, Machine
 from tests.bench.turns import Wire
 from tests.standin import journals
+from tests.standin.closing import Closing
 from tests.standin.place import Place, homi_command, until
 from tests.standin.sshd import Sshd
 
@@ -41,7 +41,7 @@ class Drain(NamedTuple):
     cpu: tuple[float, float]  # us a message of both daemons
 
 
-class Pair:
+class Pair(Closing):
     """laptop and mini, linked, without quotas."""
 
     def __init__(self, names: list[str], profile: Path | None = None) -> None:
@@ -148,16 +148,7 @@ class Pair:
         )
         return Drain(rate, (here, there))
 
-    def __enter__(self) -> Self:
-        """The pair itself."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         """End everything and prove it."""
         self._ends.close()
 

@@ -12,13 +12,13 @@ import statistics
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from tests.bench import profiles
 from tests.bench.report import Figure, Goal, progress
 from tests.bench.setup import HELLO, PATIENCE, Machine, Quiet, Setup
 from tests.standin import journals
+from tests.standin.closing import Closing
 from tests.standin.place import until
 
 GROUP = "turns"
@@ -28,7 +28,7 @@ NAME = "ada"
 APPEARS = 5  # sessions that appear, each for mail of its own
 
 
-class Wire:
+class Wire(Closing):
     """A control connection, asked one thing at a time."""
 
     def __init__(self, path: Path) -> None:
@@ -70,16 +70,7 @@ class Wire:
         asked = {"name": name, "id": message, "rung": rung, "timeout": 20}
         self.ask(verb="await", **asked)
 
-    def __enter__(self) -> Self:
-        """The connection."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         """Close it."""
         self._file.close()
         self._socket.close()

@@ -11,10 +11,10 @@ import socket
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from homi.requests import PROTOCOL
+from tests.standin.closing import Closing
 
 # Given the request: the answer without its i, None: cut the connection, or SILENCE.
 Answer = Callable[[dict[str, Any]], dict[str, Any] | None]
@@ -36,7 +36,7 @@ def hello(
     return lambda _request: {"ok": {**welcome, "pid": os.getpid(), **named}}
 
 
-class FakeDaemon:
+class FakeDaemon(Closing):
     """Listens in root; answers by verb; lines holds every line as it came."""
 
     def __init__(self, root: Path, **verbs: Answer) -> None:
@@ -82,16 +82,7 @@ class FakeDaemon:
                 stream.write(json.dumps(whole).encode() + b"\n")
                 stream.flush()
 
-    def __enter__(self) -> Self:
-        """The daemon itself."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         """Stop listening."""
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()

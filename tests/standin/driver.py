@@ -9,8 +9,9 @@ import sys
 import threading
 import time
 from pathlib import Path
-from types import TracebackType
-from typing import IO, Any, Self
+from typing import IO, Any
+
+from tests.standin.closing import Closing
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 60.0  # s a test waits for an event before it fails
@@ -22,7 +23,7 @@ class NoEvent(AssertionError):
     """The event did not come; the text shows what did."""
 
 
-class Standin:
+class Standin(Closing):
     """One stand-in session.  do() waits for the command, wait() for an event."""
 
     def __init__(
@@ -150,19 +151,6 @@ class Standin:
         if self.process.poll() is None:
             os.kill(self.process.pid, signal.SIGKILL)
         self._end()
-
-    def __enter__(self) -> Self:
-        """The session itself."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Close it."""
-        self.close()
 
 
 def _matches(found: Event, event: str, fields: dict[str, Any]) -> bool:

@@ -17,10 +17,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from tests.standin import registry, warm
+from tests.standin.closing import Closing
 from tests.standin.driver import ROOT, Standin
 
 # s: long enough for a machine that others load; whoever does not wait pays nothing.
@@ -55,7 +55,7 @@ def homi_command() -> list[str]:
     return [sys.executable, "-c", "from homi.cli.fast import main; main()"]
 
 
-class Place:
+class Place(Closing):
     """One user on one machine, alone."""
 
     def __init__(self, config: str | None = None, *, device: str = "here") -> None:
@@ -298,19 +298,6 @@ class Place:
         """Every live process whose environment names our state root."""
         mark = f"HOMI_HOME={self.state}".encode()
         return [pid for pid, env in _environments() if mark in env.split(b"\0")]
-
-    def __enter__(self) -> Self:
-        """The place itself."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Close it."""
-        self.close()
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any] | None]:

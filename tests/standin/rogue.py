@@ -10,8 +10,7 @@ import socket
 import subprocess
 import uuid
 from asyncio import AbstractEventLoop
-from types import TracebackType
-from typing import Any, Self, cast
+from typing import Any, cast
 
 import msgspec
 
@@ -21,12 +20,13 @@ from homi.links import frames
 from homi.links.frames import Hello, Proof, Tail, mail_line, mail_tail
 from homi.links.greeting import Greeting, Here
 from homi.links.identity import Identity
+from tests.standin.closing import Closing
 from tests.standin.place import PATIENCE, Place, homi_command
 
 Json = dict[str, Any]
 
 
-class Rogue:
+class Rogue(Closing):
     """One connection to the daemon of a place, as device."""
 
     def __init__(
@@ -120,19 +120,6 @@ class Rogue:
         except subprocess.TimeoutExpired:
             self._serve.kill()
             self._serve.wait(PATIENCE)
-
-    def __enter__(self) -> Self:
-        """Itself."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Close it."""
-        self.close()
 
 
 def letter(**fields: object) -> Json:

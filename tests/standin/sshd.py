@@ -16,12 +16,11 @@ import sys
 import threading
 from collections.abc import Iterable
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import psutil
 import pytest
 
+from tests.standin.closing import Closing
 from tests.standin.place import PATIENCE, Place, homi_command, until
 
 SBIN = ":/usr/sbin:/sbin:/usr/local/sbin"
@@ -79,7 +78,7 @@ def need() -> None:
         pytest.skip(why)
 
 
-class Sshd:
+class Sshd(Closing):
     """The ssh server of one place."""
 
     def __init__(self, place: Place, alias: str = "", *, homi: bool = True) -> None:
@@ -267,19 +266,6 @@ class Sshd:
         until(lambda: not self._orphans(), "the commands of ended sessions end")
         if self.log.exists():
             sys.stderr.write(self.log.read_text(errors="replace")[-4000:])
-
-    def __enter__(self) -> Self:
-        """The server itself."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Close it."""
-        self.close()
 
     def _accept(self) -> None:
         """Until the socket is shut down or closed."""

@@ -47,22 +47,12 @@ class Laptop:
         self.turns: dict[str, Counted] = {}
         books = Books(
             self.store.mailbox,
-            self._record,
+            self.store.record,
             self._bounce,
             lambda: 0.0,
             lambda message: self.turns.get(message),
         )
         self.feed = Feed(self.pair.laptop.exchange, books)
-
-    def _record(
-        self,
-        name: Name,
-        line: LedgerLine,
-        done: Callable[[bool], None],
-        *,
-        durable: bool,
-    ) -> None:
-        self.store.record(name, line, done, durable=durable)
 
     def _bounce(
         self,

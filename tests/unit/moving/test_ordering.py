@@ -18,7 +18,7 @@ from homi.moving.said import Asked, Said
 from homi.store.mailbox import Item
 from homi.store.places import queue_of
 from homi.submission import Stamp
-from tests.unit.postmaster.test_postmaster import Bench, letter
+from tests.unit.postmaster.test_postmaster import Bench, letter, runs
 from tests.unit.postmaster.test_remote import LINK, settled
 
 CYD, LAB, PI, MINI = Name("cyd"), Device("lab"), Device("pi"), Device("mini")
@@ -35,7 +35,7 @@ class World(Bench):
         self.steps: list[str] = []
         self.now = 0.0
         self.passes = 0.0  # s with each look
-        post, store, record = self.postmaster, self.store, self._record
+        post, store, record = self.postmaster, self.store, self.store.record
         ways = Ways(
             MINI, store, post.forward, post.bring, record, post.bounce, self.clock
         )
@@ -57,16 +57,6 @@ class World(Bench):
     def boot(self) -> float:
         """Not asked for."""
         raise NotImplementedError
-
-    def _record(
-        self,
-        name: Name,
-        line: LedgerLine,
-        done: Callable[[bool], None],
-        *,
-        durable: bool,
-    ) -> None:
-        self.store.record(name, line, done, durable=durable)
 
     async def ask(self, device: Device, asked: Asked) -> Said:
         """The next that was laid down; the last one stays."""
@@ -101,17 +91,7 @@ class World(Bench):
         await self.ordering.over(CYD, 5)
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> Callable[..., None]:
-    """Run a scenario over a fresh world."""
-
-    def runner(scenario: Callable[[World], object]) -> None:
-        async def main() -> None:
-            await scenario(World(tmp_path))  # type: ignore[misc]
-
-        asyncio.run(main())
-
-    return runner
+run = runs(World)
 
 
 def test_newer_mail_stands_behind_older_that_comes_later(

@@ -14,7 +14,7 @@ from homi.errors import NoInput
 from homi.postmaster import Result, Stamp, Submission
 from homi.reports import Found
 from homi.turns import Counted
-from tests.unit.postmaster.test_postmaster import Bench
+from tests.unit.postmaster.test_postmaster import Bench, runs
 
 LATE = Stamp(Via(door="pickup", uid=0))
 THERE = Stamp(Via(door="control", uid=0, pid=1, verified=True))
@@ -66,17 +66,7 @@ class Town(Bench):
         return [decode_msg(box.read(item).msg).text for item in box.pending.values()]
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> Callable[..., None]:
-    """Run a scenario over a fresh town."""
-
-    def runner(scenario: Callable[[Town], object]) -> None:
-        async def main() -> None:
-            await scenario(Town(tmp_path))  # type: ignore[misc]
-
-        asyncio.run(main())
-
-    return runner
+run = runs(Town)
 
 
 def test_it_goes_to_who_began_the_conversation_and_its_writer_is_told(

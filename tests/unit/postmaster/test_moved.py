@@ -2,9 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from pathlib import Path
 
-import pytest
 from msgspec.structs import replace
 
 from homi.address import Address, Device, Name
@@ -15,24 +13,14 @@ from homi.errors import HomiError
 from homi.postmaster import Stamp
 from homi.store.mailbox import Item, Mailbox
 from homi.store.places import queue_of
-from tests.unit.postmaster.test_postmaster import Bench, letter
+from tests.unit.postmaster.test_postmaster import Bench, letter, runs
 from tests.unit.postmaster.test_remote import LINK, settled
 
 ADA, LAB = Name("ada"), Device("lab")
 TO = Address(ADA, LAB)
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> Callable[..., None]:
-    """Run a scenario over a fresh bench whose device is mini, linked to lab."""
-
-    def runner(scenario: Callable[[Bench], object]) -> None:
-        async def main() -> None:
-            await scenario(Bench(tmp_path))  # type: ignore[misc]
-
-        asyncio.run(main())
-
-    return runner
+run = runs(Bench)
 
 
 def leave(bench: Bench) -> None:

@@ -3,7 +3,6 @@ word."""
 
 import asyncio
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -16,7 +15,7 @@ from homi.scan import library, scanner
 from homi.store.mailbox import Mailbox
 from homi.store.places import queue_of
 from homi.submission import Permit
-from tests.unit.postmaster.test_postmaster import CONTROL, Bench, letter
+from tests.unit.postmaster.test_postmaster import CONTROL, Bench, letter, runs
 from tests.unit.postmaster.test_remote import LINK, settled
 
 SECRET = "DB_PASS" + "WORD=hunter2hunter2"
@@ -24,17 +23,7 @@ LAB, PI = queue_of(Device("lab")), queue_of(Device("pi"))
 PEER = Stamp(Via(door="peer", uid=0, pid=1, verified=True))
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> Callable[..., None]:
-    """Run a scenario over a fresh bench whose device is mini, linked to lab and pi."""
-
-    def runner(scenario: Callable[[Bench], object]) -> None:
-        async def main() -> None:
-            await scenario(Bench(tmp_path))  # type: ignore[misc]
-
-        asyncio.run(main())
-
-    return runner
+run = runs(Bench)
 
 
 def out(bench: Bench, place: Name = LAB) -> Mailbox:

@@ -1,7 +1,7 @@
 """accept(): gate, commit, answer, hint, in that order, for every door."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -80,17 +80,23 @@ def letter(to: str = "bob", text: str = "hello", **fields: object) -> Msg:
     return Msg(from_="ada", to=to, text=text, **fields)  # type: ignore[arg-type]
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> Callable[..., None]:
-    """Run a scenario over a fresh bench."""
+def runs(kind: Callable[[Path], object]) -> object:
+    """A fixture by which a test runs a scenario over a fresh bench of that kind."""
 
-    def runner(scenario: Callable[[Bench], object]) -> None:
-        async def main() -> None:
-            await scenario(Bench(tmp_path))  # type: ignore[misc]
+    @pytest.fixture
+    def run(tmp_path: Path) -> Callable[..., None]:
+        def runner(scenario: Callable[..., Awaitable[None]]) -> None:
+            async def main() -> None:
+                await scenario(kind(tmp_path))
 
-        asyncio.run(main())
+            asyncio.run(main())
 
-    return runner
+        return runner
+
+    return run
+
+
+run = runs(Bench)
 
 
 def test_what_is_answered_kept_stands_in_the_inbox_with_its_bytes(

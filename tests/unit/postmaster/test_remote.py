@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -22,7 +21,7 @@ from homi.envelope import (
 from homi.postmaster import Stamp
 from homi.store.mailbox import Item, Mailbox
 from homi.store.places import queue_of
-from tests.unit.postmaster.test_postmaster import Bench, letter
+from tests.unit.postmaster.test_postmaster import Bench, letter, runs
 
 LAB = queue_of(Device("lab"))
 KEY = "SHA256:abc"
@@ -30,17 +29,7 @@ LINK = Stamp(Via(door="link", device="lab", key=KEY, verified=True))
 RELAYED = Stamp(Via(door="link", device="pi", key=KEY, relay="lab"))
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> Callable[..., None]:
-    """Run a scenario over a fresh bench whose device is mini, linked to lab and pi."""
-
-    def runner(scenario: Callable[[Bench], object]) -> None:
-        async def main() -> None:
-            await scenario(Bench(tmp_path))  # type: ignore[misc]
-
-        asyncio.run(main())
-
-    return runner
+run = runs(Bench)
 
 
 async def settled(bench: Bench) -> None:

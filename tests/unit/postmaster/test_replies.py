@@ -15,7 +15,7 @@ from homi.postmaster import Stamp
 from homi.replies import is_default
 from homi.store.base import Mail
 from homi.store.places import queue_of
-from tests.unit.postmaster.test_postmaster import Bench, letter
+from tests.unit.postmaster.test_postmaster import Bench, letter, runs
 
 LAB = Stamp(Via(door="link", device="lab", key="SHA256:abc", verified=True))
 PI = Stamp(Via(door="link", device="pi", key="SHA256:def", verified=True))
@@ -47,17 +47,7 @@ class Told(Bench):
         return msg.id
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> Callable[..., None]:
-    """Run a scenario over a fresh bench."""
-
-    def runner(scenario: Callable[[Told], object]) -> None:
-        async def main() -> None:
-            await scenario(Told(tmp_path))  # type: ignore[misc]
-
-        asyncio.run(main())
-
-    return runner
+run = runs(Told)
 
 
 def test_who_it_was_sent_to_answers_it_and_nobody_else(

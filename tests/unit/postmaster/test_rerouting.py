@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -11,23 +10,13 @@ from homi.envelope import LedgerLine, Reason, Rung
 from homi.errors import HomiError
 from homi.store.mailbox import Item, Mailbox
 from homi.store.places import queue_of
-from tests.unit.postmaster.test_postmaster import Bench, letter
+from tests.unit.postmaster.test_postmaster import Bench, letter, runs
 from tests.unit.postmaster.test_remote import LINK, settled
 
 LAB, PI, MINI = Device("lab"), Device("pi"), Device("mini")
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> Callable[..., None]:
-    """Run a scenario over a fresh bench whose device is mini, linked to lab and pi."""
-
-    def runner(scenario: Callable[[Bench], object]) -> None:
-        async def main() -> None:
-            await scenario(Bench(tmp_path))  # type: ignore[misc]
-
-        asyncio.run(main())
-
-    return runner
+run = runs(Bench)
 
 
 def box_of(bench: Bench, device: Device) -> Mailbox:
