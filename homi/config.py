@@ -133,7 +133,9 @@ def load(path: Path) -> Config:
         raw = tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         return Config()
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except OSError as error:
+        raise BadConfig(f"cannot read {path}: {error.strerror}") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise BadConfig(f"cannot read {path}: {error}") from error
     for key in raw:
         if key not in Config.__struct_fields__:

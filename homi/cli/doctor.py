@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from homi import paths
 from homi.cli import options, output
 from homi.cli.main import MODULES
-from homi.doctor.check import Grade, Row, examine, status
+from homi.doctor.check import NO_DAEMON, Grade, Row, examine, status
 from homi.doctor.facts import Facts
 from homi.doctor.machine import Machine
 from homi.doctor.table import CHECKS
@@ -82,15 +82,15 @@ def _tell(rows: list[Row], *, every: bool) -> None:
 
 
 def _shortened(rows: list[Row]) -> list[Row]:
-    """All that was not looked at as one row, where the first of it stood."""
-    skipped = [row for row in rows if row.grade is Grade.SKIP]
+    """All that asks a daemon as one row, where the first of it stood."""
+    skipped = [row for row in rows if row.text == NO_DAEMON]
     if len(skipped) < 2:
         return rows
     names = ", ".join(dict.fromkeys(row.check for row in skipped))
     text = f"{len(skipped)} checks ask a daemon, and none answers: {names}"
     one = replace(skipped[0], check="-", text=text)
     at = rows.index(skipped[0])
-    return [*rows[:at], one, *(row for row in rows[at:] if row.grade is not Grade.SKIP)]
+    return [*rows[:at], one, *(row for row in rows[at:] if row.text != NO_DAEMON)]
 
 
 def _found(row: Row) -> str:

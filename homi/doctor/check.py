@@ -13,7 +13,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from homi.doctor.facts import Facts
+from homi.doctor.facts import Facts, Unset
 from homi.errors import Failing, HomiError, Unhealthy
 from homi.store.whole import remedy
 
@@ -88,6 +88,14 @@ def well(text: str) -> Verdict:
     return Verdict(Grade.OK, text)
 
 
+def unread(error: OSError) -> Verdict:
+    """What keeps us from a file, and what is typed against that."""
+    path = os.fsdecode(error.filename) if error.filename else ""
+    what = f"{path or 'a file'}: {error.strerror or error}"
+    hint = remedy(path, error) or "mend that, then homi doctor"
+    return remedied(fail(f"cannot look: {what}"), hint)
+
+
 def examine(
     checks: Iterable[Check], facts: Facts, *, quick: bool = False, fix: bool = False
 ) -> Iterator[Row]:
@@ -111,6 +119,8 @@ _COMMAND = re.compile(
     r"|homi (?:start|restart|pair \S+|(?:claim|link \w+) \S+)"
 )
 BAD = (Grade.WARN, Grade.FAIL)
+NO_DAEMON = "the daemon would be asked"
+NO_SETTINGS = "homi.toml cannot be read: see settings"
 
 
 def status(rows: Iterable[Row]) -> int:
@@ -124,20 +134,24 @@ def status(rows: Iterable[Row]) -> int:
 def _found(check: Check, facts: Facts) -> list[Verdict]:
     """What a check says; a failure of its own is one of its verdicts."""
     if check.daemon and facts.daemon is None:
-        return [Verdict(Grade.SKIP, "the daemon would be asked")]
+        return [Verdict(Grade.SKIP, NO_DAEMON)]
+    found: list[Verdict] = []
     try:
-        return list(check.look(facts)) or [well(check.well or check.proves)]
+        for one in check.look(facts):
+            found.append(one)
+        return found or [well(check.well or check.proves)]
+    except Unset:
+        return [Verdict(Grade.SKIP, NO_SETTINGS)]
     except HomiError as error:
-        return [remedied(fail(error.text), error.hint or "homi log -n 50 may say more")]
+        hint = error.hint or "homi log -n 50 may say more"
+        return [*found, remedied(fail(error.text), hint)]
     except OSError as error:
-        path = os.fsdecode(error.filename) if error.filename else ""
-        what = f"{path or 'a file'}: {error.strerror or error}"
-        hint = remedy(path, error) or "mend that, then homi doctor"
-        return [remedied(fail(f"cannot look: {what}"), hint)]
+        return [*found, unread(error)]
     except Exception as error:
         # Whatever one check trips over, a person still needs the others.
         what = f"{type(error).__name__}: {error}"
-        return [fail(f"the check itself failed: {what}", hand="tell homi's makers")]
+        bug = fail(f"the check itself failed: {what}", hand="tell homi's makers")
+        return [*found, bug]
 
 
 def _sound(text: str) -> str:

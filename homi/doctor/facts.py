@@ -13,7 +13,7 @@ from homi import config, paths
 from homi.config import Config
 from homi.connection import Connection
 from homi.doctor.machine import Machine
-from homi.errors import HomiError
+from homi.errors import BadConfig, HomiError
 from homi.linked import LinkRows
 from homi.mail import Mail
 from homi.peers.probe import Probe, probe
@@ -36,6 +36,10 @@ class Daemon(msgspec.Struct, frozen=True, kw_only=True):
     wakes: WakeRows
 
 
+class Unset(BadConfig):
+    """The settings cannot be read; the check of them tells why."""
+
+
 class Facts:
     """Everything there is to look at."""
 
@@ -51,7 +55,10 @@ class Facts:
     @cached_property
     def config(self) -> Config:
         """The settings; 78 where they cannot be read."""
-        return config.load(paths.config_file())
+        try:
+            return config.load(paths.config_file())
+        except BadConfig as error:
+            raise Unset(error.text, hint=error.hint) from None
 
     @cached_property
     def daemon(self) -> Daemon | None:

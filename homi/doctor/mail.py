@@ -10,7 +10,7 @@ from pathlib import Path
 
 from homi.address import OWNER, Name
 from homi.clock import parse_rfc3339
-from homi.doctor.check import Check, Verdict, fail, warn, well
+from homi.doctor.check import Check, Verdict, fail, unread, warn, well
 from homi.doctor.facts import Facts
 from homi.envelope import Reason
 from homi.render import age
@@ -59,10 +59,13 @@ def _journals(facts: Facts) -> Iterator[Verdict]:
         boxes += 1
         lost: list[Finding] = []
         for path, read in _files(facts.root, name):
-            for offset, record in read(path):
-                count += 1
-                if isinstance(record, Unreadable):
-                    lost.append(Finding(os.fspath(path), offset, record.text))
+            try:
+                for offset, record in read(path):
+                    count += 1
+                    if isinstance(record, Unreadable):
+                        lost.append(Finding(os.fspath(path), offset, record.text))
+            except OSError as error:
+                yield unread(error)
         for what in lost[:SHOWN]:
             text = f"{what.path}: at offset {what.offset}: {what.text}"
             yield warn(text, hand=_cut(what))

@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
+
 from homi.doctor.check import Check, Verdict, fail, warn, well
 from homi.doctor.facts import Facts
 from homi.doctor.machine import numbers
@@ -16,6 +18,7 @@ from homi.peers import process, registry
 from homi.reports import SessionRow
 from homi.setup import claude, standing
 from homi.shell import quoted
+from homi.store.whole import read_plain
 from homi.visible import visible
 
 _INBOUND = re.compile(r'"crossSessionInbound"\s*:\s*"(\w+)"')
@@ -25,6 +28,7 @@ KNOWN = {
     "": ("Claude Code", registry.VERSION, "claude update"),
     "codex": ("Codex", "0.171.0", "npm install -g @openai/codex"),
 }
+OURS = "homi:"  # what the domain of a name's record begins with
 FILES = (".claude/settings.json", ".claude/settings.local.json")  # of a project
 
 
@@ -121,26 +125,46 @@ def _registry(facts: Facts) -> Iterator[Verdict]:
 
 
 def _domains(facts: Facts) -> Iterator[Verdict]:
-    """The records are of this machine's processes."""
-    own = process.pid_domain()
+    """The records are of this machine's processes, or of names of ours."""
+    own = _own_domain(facts.root)
     for folder in facts.config.registry_folders():
-        strange = [
-            pid
-            for pid, record in registry.read_records(f"{folder}/sessions").items()
-            if isinstance(record, registry.Record)
-            and record.pid_domain not in (None, own)
-            and not os.path.exists(record.socket)
-        ]
-        if strange:
-            paths = [f"{folder}/sessions/{pid}.json" for pid in strange]
-            text = f"{len(strange)} records of another machine or container"
+        lost = _lost(f"{folder}/sessions")
+        if ours := lost.pop(own, []):
+            text = f"{len(ours)} records of names here, whose sockets are gone"
+            fix = "homi restart" if facts.daemon else "homi start"
+            yield warn(f"{text}, the first is {ours[0]}", fix)
+        if strange := [path for paths in lost.values() for path in paths]:
+            others = all(domain.startswith(OURS) for domain in lost)
+            whose = "homi that is not this one" if others else "machine or container"
+            text = f"{len(strange)} records of another {whose}"
             # A container may share the folder, and its sessions live.
-            hand = f"if nothing runs there: rm {' '.join(map(quoted, paths))}"
-            yield warn(f"{text}, the first is {paths[0]}", hand=hand)
-        elif os.path.isdir(f"{folder}/sessions"):
+            hand = f"if nothing runs there: rm {' '.join(map(quoted, strange))}"
+            yield warn(f"{text}, the first is {strange[0]}", hand=hand)
+        elif not ours and os.path.isdir(f"{folder}/sessions"):
             yield well(f"{folder}/sessions is of this machine")
-        else:
+        elif not ours:
             yield well(f"{folder}/sessions is not there yet: no client has run here")
+
+
+def _lost(folder: str) -> dict[str, list[str]]:
+    """The records there that name a socket which is gone and are of no process here,
+    by their domain."""
+    found: dict[str, list[str]] = {}
+    for pid, record in registry.read_records(folder).items():
+        if not isinstance(record, registry.Record) or os.path.exists(record.socket):
+            continue
+        if record.pid_domain not in (None, process.pid_domain()):
+            found.setdefault(record.pid_domain, []).append(f"{folder}/{pid}.json")
+    return found
+
+
+def _own_domain(root: Path) -> str:
+    """That of this root's names; empty where none can be read: state tells of it."""
+    try:
+        raw = msgspec.json.decode(read_plain(root / "names.json"), type=dict)
+    except (OSError, ValueError):
+        return ""
+    return f"{OURS}{raw.get('instance')}"
 
 
 CHECKS = (

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from homi.address import is_name
-from homi.doctor.check import Check, Verdict, fail, remedied, well
+from homi.doctor.check import Check, Verdict, fail, remedied, unread, well
 from homi.doctor.facts import Facts
 from homi.errors import VersionMismatch
 from homi.store.disk import RealDisk
@@ -41,6 +41,8 @@ def _states(facts: Facts) -> Iterator[Verdict]:
         except (ValueError, RecursionError):
             fix = "homi restart" if facts.daemon else "homi start"
             yield fail(f"{path} is damaged", fix, "a start sets it aside")
+        except OSError as error:
+            yield unread(error)  # and of its neighbours what they are
 
 
 def _layout(facts: Facts) -> Iterator[Verdict]:
@@ -58,13 +60,17 @@ def _aside(facts: Facts) -> str:
 
 def _misplaced(facts: Facts) -> Iterator[Verdict]:
     """What is something else."""
+    plain = {facts.root / LOCK, *facts.root.glob("*.jsonl")}
     for path, wanted, ours in _due(facts.root) if facts.there else ():
         try:
             mode = path.lstat().st_mode
         except FileNotFoundError:
             continue
         if wanted(mode) or (stat.S_ISLNK(mode) and path.exists()):
-            if wanted is stat.S_ISDIR and not os.access(path, ALL):
+            # What state and journals read tells them itself.
+            need = os.R_OK | os.W_OK if path in plain else ALL
+            looked = path in plain or wanted is stat.S_ISDIR
+            if looked and not os.access(path, need):
                 text = f"{path} may not be read and written"
                 yield remedied(fail(text), remedy(os.fspath(path), BARRED) or OTHERS)
             continue

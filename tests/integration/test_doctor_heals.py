@@ -107,6 +107,7 @@ def test_one_restart_heals_what_a_daemon_cannot_know_of(doctor: Doctor) -> None:
         os.unlink(ada["socket"])
         rows.append(doctor.shown("pickup: stale"))
         rows.append(doctor.shown("answers: own"))
+        rows.append(doctor.shown("domains: own"))
     doctor.typed(rows[0])
     assert [one for row in rows for one in doctor.rows(row.check) if one.fix] == []
 

@@ -243,6 +243,13 @@ BREAKS = {
         "another name",
     ),
     "names: note": Break("given", WARN, "lists it", "", TEXT, "homi whois ada"),
+    "domains: own": Break(
+        "a name's socket is removed",
+        WARN,
+        "1 records of names here",
+        "homi restart",
+        RUN,
+    ),
     "domains": Break(
         "records of another machine",
         WARN,

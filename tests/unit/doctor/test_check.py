@@ -70,3 +70,16 @@ def test_a_root_that_nothing_may_use_stops_no_check(root: Path) -> None:
     assert {row.check for row in quick} == {one.name for one in CHECKS if not one.slow}
     (daemon,) = (row for row in quick if row.check == "daemon")
     assert (daemon.grade, daemon.fix) == (Grade.FAIL, f"chmod 700 {root}")
+
+
+def test_settings_that_cannot_be_read_are_told_once(root: Path) -> None:
+    """Whatever needs them says where to look."""
+    file = root.parent / "config" / "homi" / "homi.toml"
+    file.write_text("ring = 3\n")
+    assert "homi.toml cannot" not in str(list(examine(CHECKS, told(root), quick=True)))
+    file.write_text("rign = 3\n")
+    rows = list(examine(CHECKS, told(root), quick=True))
+    assert [row.check for row in rows if "rign" in row.text] == ["settings"]
+    skipped = [row for row in rows if row.grade is Grade.SKIP]
+    assert [row.check for row in skipped] == ["space", "ring", "domains"]
+    assert {row.text for row in skipped} == {"homi.toml cannot be read: see settings"}

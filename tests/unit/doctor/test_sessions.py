@@ -138,3 +138,17 @@ def test_records_of_another_machine_are_told_until_they_are_removed(
     assert found.hand.endswith(f": rm {folder}/8.json")
     (folder / "8.json").unlink()
     fine(CHECKS, "domains", facts(root))
+
+
+def test_records_of_names_here_are_of_no_other_machine(root: Path) -> None:
+    """A start brings them in order; those of a homi that is gone it leaves alone."""
+    folder = Path(os.environ["CLAUDE_CONFIG_DIR"]) / "sessions"
+    folder.mkdir(parents=True)
+    (root / "names.json").write_text('{"v":1,"instance":"ab12"}')
+    record = {"messagingSocketPath": "/nowhere/7.sock"}
+    lost = json.dumps(record | {"pidDomain": "homi:ab12"})
+    (folder / "7.json").write_text(lost)
+    shown("domains: own", bad(CHECKS, "domains", told(root)))
+    assert bad(CHECKS, "domains", facts(root)).fix == "homi start"
+    (folder / "7.json").write_text(lost.replace("ab12", "cd34"))
+    assert "1 records of another homi that" in bad(CHECKS, "domains", facts(root)).text
