@@ -18,7 +18,6 @@ from homi.store.index import Entry
 
 VERSION = 1
 _QUOTED = re.compile(r"'.*'", re.DOTALL)
-Bytes = bytes | msgspec.Raw
 
 
 class Exported(msgspec.Struct, frozen=True, kw_only=True):

@@ -22,8 +22,8 @@ _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 # The measured order; the client takes a tag in any other shape for mere text.
 _OPEN = re.compile(
     rf'<{CHANNEL} from="(?P<from>[^"<>\r\n]*)"'
-    r'(?: from-session="(?P<session>[^"<>\r\n]*)")?'
-    rf'(?: hop-chain="(?P<hops>{_HEX24}(?:,{_HEX24}){{0,{HOPS_MAX - 1}}})")?'
+    r'(?: from-session="[^"<>\r\n]*")?'
+    rf'(?: hop-chain="{_HEX24}(?:,{_HEX24}){{0,{HOPS_MAX - 1}}}")?'
     r'(?: from-name="(?P<name>[^"<>\r\n]*)")?'
     r'(?: from-mode="(?P<mode>prompting|bypass)")?>\n'
 )
@@ -98,10 +98,8 @@ class Tag(msgspec.Struct, frozen=True, kw_only=True):
 
     from_: str  # as it stands in the tag
     text: str  # still defused where the sender defused it
-    from_session: str | None = None
     from_name: str | None = None
     from_mode: str | None = None  # prompting | bypass
-    hops: int = 0  # entries of its hop-chain
 
     @property
     def socket(self) -> str | None:
@@ -165,14 +163,11 @@ def parse_tag(content: str) -> Tag | None:
     text = content[opened.end() : -len(_CLOSE)]
     if _CLOSING.search(text):
         return None
-    hops = opened["hops"]
     return Tag(
         from_=opened["from"],
         text=text,
-        from_session=opened["session"],
         from_name=opened["name"],
         from_mode=opened["mode"],
-        hops=0 if hops is None else hops.count(",") + 1,
     )
 
 

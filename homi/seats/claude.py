@@ -11,7 +11,6 @@ from homi.seats.screen import BLANKS, Line, Screen
 from homi.seats.view import State, View
 
 MARK = "❯"
-SIGNS = (MARK, "!")  # a line for the model, a line for a shell
 _RULE = re.compile(r"^─{8,}( \S.* ─+)?$")
 _OPENS = re.compile(r"^\s*[─▔]{8,}")
 _SPINNER = re.compile(r"^[·✢✳✶✻✽*] \S.*(…|retrying in )")
@@ -56,10 +55,10 @@ def judge(screen: Screen) -> View:
                 complete=block.complete,
                 about=about,
             )
-            return View(state=State.APPROVAL, menu=asked, hidden=True, surface="claude")
+            return View(state=State.APPROVAL, menu=asked, hidden=True)
     if _nothing_drawn(screen, text):
-        return View(state=State.BOOTING, surface="claude")
-    return View(state=State.UNKNOWN, hidden=True, surface="claude")
+        return View(state=State.BOOTING)
+    return View(state=State.UNKNOWN, hidden=True)
 
 
 def _composer(text: list[str]) -> tuple[int, int] | None:
@@ -85,7 +84,6 @@ def _with_composer(screen: Screen, text: list[str], top: int, bottom: int) -> Vi
     return View(
         state=State.BUSY if busy else State.IDLE,
         draft=_typed(screen, rows, top),
-        surface="claude",
         composer=top,
         entered=" ".join([rows[0].plain[2:], *(r.plain.strip() for r in rows[1:])]),
     )

@@ -41,8 +41,8 @@ def judge(screen: Screen) -> View:
         return _with_composer(screen, text, top)
     column, row = screen.pane.cursor
     if len(text) <= row and column <= 2 and not browses:
-        return View(state=State.BOOTING, surface="codex")
-    return View(state=State.UNKNOWN, hidden=True, surface="codex")
+        return View(state=State.BOOTING)
+    return View(state=State.UNKNOWN, hidden=True)
 
 
 def _dialog(text: list[str]) -> View:
@@ -50,7 +50,7 @@ def _dialog(text: list[str]) -> View:
     block = menu.find(text, MARK)
     head = None if block is None else _head(text, block)
     if block is None or head is None:
-        return View(state=State.UNKNOWN, hidden=True, surface="codex")
+        return View(state=State.UNKNOWN, hidden=True)
     kind, row = head
     about = [line.strip(BLANKS) for line in text[row : block.top]]
     asked = Menu(
@@ -60,7 +60,7 @@ def _dialog(text: list[str]) -> View:
         complete=block.complete,
         about=[line for line in about if line],
     )
-    return View(state=State.APPROVAL, menu=asked, hidden=True, surface="codex")
+    return View(state=State.APPROVAL, menu=asked, hidden=True)
 
 
 def _head(text: list[str], block: Block) -> tuple[str, int] | None:
@@ -107,7 +107,6 @@ def _with_composer(screen: Screen, text: list[str], top: int) -> View:
             or rows[0].bright(2)
             or (row == top and column > 2)
         ),
-        surface="codex",
         composer=top,
         entered=" ".join(each.strip(BLANKS) for each in typed).strip(),
     )

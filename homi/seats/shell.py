@@ -36,7 +36,7 @@ def judge(screen: Screen) -> View:
     if not any(screen.text):
         return View(state=State.UNKNOWN)
     # What was typed ahead looks like a line that is not finished.
-    return View(state=State.BUSY, draft=bool(left.strip(BLANKS)), surface="shell")
+    return View(state=State.BUSY, draft=bool(left.strip(BLANKS)))
 
 
 def _shell(left: str, right: str, row: int) -> View:
@@ -50,7 +50,6 @@ def _shell(left: str, right: str, row: int) -> View:
     return View(
         state=State.IDLE,
         draft=more or bool((typed + rest).strip(BLANKS)),
-        surface="shell",
         composer=row,
         entered=(typed + rest).strip(BLANKS),
     )

@@ -28,6 +28,5 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     draft: bool = False  # text that was typed and not sent
     hidden: bool = False  # a dialog covers the line where a draft would be
     menu: Menu | None = None
-    surface: str = "program"  # claude | codex | shell | program: whose screen it is
     composer: int = -1  # the first row of what is typed; -1: it is not on the screen
     entered: str = ""  # what stands there, as one line

@@ -181,10 +181,8 @@ def test_a_tag_with_every_attribute_in_the_measured_order() -> None:
     assert frame.parse_tag(content) == Tag(
         from_="uds:/r/1.sock",
         text="two\nlines\n",
-        from_session="s1",
         from_name="Ada (Ω) a/b: é",
         from_mode="prompting",
-        hops=2,
     )
 
 
@@ -229,9 +227,7 @@ def test_anything_else_is_mere_text(content: str) -> None:
 def test_the_longest_known_hop_chain_is_a_tag() -> None:
     """32 entries, where 33 are none."""
     content = _tag(BASE + ' hop-chain="' + ",".join([HOP] * 32) + '"')
-    found = frame.parse_tag(content)
-    assert found is not None
-    assert found.hops == 32
+    assert frame.parse_tag(content) == Tag(from_="uds:/r/1.sock", text="Hello")
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,7 @@ def test_the_state_holds_at_other_heights(rows: int) -> None:
     ] == [
         (
             "codex/237-hooks-review-120",
-            View(state=State.UNKNOWN, hidden=True, surface="codex"),
+            View(state=State.UNKNOWN, hidden=True),
         )
     ] * (rows == 3)
 
