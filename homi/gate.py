@@ -7,7 +7,7 @@ homi-protocol(7) lists the refusals.
 from homi.address import OWNER, POSTMASTER, is_name, show
 from homi.config import QUEUE_BYTES, QUEUE_PENDING, QUOTA_BYTES, QUOTA_PENDING
 from homi.envelope import AGENT_KINDS, Kind, Msg, Via
-from homi.errors import BadMessage, HomiError, NotReached, StorageFailed
+from homi.errors import BadMessage, HomiError, NotReached
 
 HISTORY = "import"  # what comes by it was written before, by whomever
 # Doors that do not speak for an agent or a person.
@@ -140,13 +140,4 @@ def _queue_full(pending: int, size: int, device: str) -> HomiError | None:
         f"the queue for the device {device} would hold {what}, the limit is {limit}",
         hint=f"homi link check {device}, homi queue @{device}",
         reason="quota",
-    )
-
-
-def store_closed(why: str) -> HomiError:
-    """The refusal while the store takes nothing after a failed sync or write."""
-    return StorageFailed(
-        f"not known to be stored: {why}",
-        hint="send it again with the same id; a repeat is recognised",
-        reason="disk",
     )

@@ -234,8 +234,7 @@ class Postmaster:
                 ),
             )
         else:
-            why = self._store.closed() or "a write failed"
-            self.refuse(sub, full or gate.store_closed(why))
+            self.refuse(sub, full or self._store.refusal(mail.place))
 
     def _arrived(self, mail: Mail) -> None:
         """Hint of new mail; a reply also answers what it replies to."""

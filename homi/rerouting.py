@@ -208,8 +208,7 @@ class Rerouting:
                 )
             )
         else:
-            why = self._store.closed() or "a write failed"
-            done(full or StorageFailed(f"not known to be stored: {why}"))
+            done(full or self._store.refusal(mail.place))
 
     def _known(self, mail: Mail) -> str | HomiError:
         """The place had it before: it waits or arrived there, or was ended there."""

@@ -3,6 +3,7 @@
 Owns what an operator of it should know.  homi-doctor(1) lists the checks.
 """
 
+import os
 import re
 import sys
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from homi.spawn.rows import row
 from homi.spawn.state import State
 from homi.store.disk import RealDisk
 from homi.store.lock import LOCK
-from homi.store.whole import read_plain, read_whole
+from homi.store.whole import read_plain, read_whole, remedy
 from homi.visible import visible
 
 OPENED = 0.8  # of the descriptors it may have
@@ -28,6 +29,8 @@ SHOWN = 5  # of a kind: a hundred damaged lines are one thing to know
 _ASIDE = re.compile(
     r"(?:set|moved) aside as|a copy is|version before is in|/ring, byte \d"
 )
+# A journal that cannot be opened: nothing for its name is stored before a restart.
+_UNUSABLE = re.compile(r"(?s)(/.+?): unusable, and its mailbox with it: .*")
 FILES = 1024  # descriptors: fewer are less than the names and callers of a busy day
 
 
@@ -83,7 +86,10 @@ def _findings(facts: Facts) -> Iterator[Verdict]:
     assert facts.daemon is not None
     status = facts.daemon.status
     for what in status.findings[:SHOWN]:
-        if _ASIDE.search(what):
+        if unusable := _UNUSABLE.fullmatch(what):
+            hand = _to_mend(unusable[1]) or "it was mended meanwhile"
+            yield fail(visible(what), "homi restart", hand)
+        elif _ASIDE.search(what):
             yield warn(visible(what), "homi restart", "what it was is kept")
         else:
             yield warn(visible(what), hand="it stays there, and is passed over")
@@ -93,6 +99,15 @@ def _findings(facts: Facts) -> Iterator[Verdict]:
         if len(told) > SHOWN:
             more = f"{len(told) - SHOWN} more of these"
             yield warn(more, hand="homi status lists them")
+
+
+def _to_mend(path: str) -> str:
+    """What a person types so that the file at path can be opened; empty: it can."""
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK))
+    except OSError as error:
+        return remedy(path, error) or f"mend {path}: {error.strerror}"
+    return ""
 
 
 def _files(facts: Facts) -> Iterator[Verdict]:

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from homi.address import Name
 from homi.envelope import LedgerLine, Msg, Via
+from homi.errors import HomiError
 from homi.reports import PrunedRow
 from homi.store.mailbox import Item, Mailbox
 
@@ -131,6 +132,11 @@ class Store(Protocol):
 
     def closed(self) -> str:
         """Why accept is closed after a failed sync or write; empty while it is open."""
+        ...
+
+    def refusal(self, name: Name) -> HomiError:
+        """What a sender is told whose mail for that place FAILED: the file, the fact
+        and the fix, where they are known."""
         ...
 
     def free_bytes(self) -> int:

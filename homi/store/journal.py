@@ -107,6 +107,7 @@ class Journals:
         self._hook = hook
         self._limit = limit or JOURNALS_OPEN
         self._all: dict[str, Journal] = {}
+        self.barred: dict[str, OSError] = {}  # by name: why it cannot be opened
         self._open: OrderedDict[Journal, None] = OrderedDict()
 
     def get(self, name: str) -> Journal:
@@ -228,11 +229,12 @@ class Journals:
         journal.last = max(last, self._archived(journal))
         return journal
 
-    def shut(self, name: str) -> None:
+    def shut(self, name: str, why: OSError) -> None:
         """Let nothing into the mailbox of that journal before the next start."""
         place = place_of(name)
         for one in (inbox_of(place), ledger_of(place)):
             self.get(one).broken = True
+            self.barred[one] = why
 
     def usable(self, journal: Journal) -> bool:
         """Whether a line may go in; its file is opened, and made, to know it."""
@@ -240,8 +242,10 @@ class Journals:
             return False
         try:
             self.fd(journal)
-        except OSError:
+        except OSError as error:
+            self.barred[journal.name] = error
             return False
+        self.barred.pop(journal.name, None)
         return True
 
     def names(self) -> list[str]:

@@ -8,8 +8,10 @@ from collections.abc import Callable
 
 from homi.address import Name
 from homi.envelope import DECISIONS, LedgerLine, MessageId
+from homi.errors import HomiError
 from homi.store.base import Kept, Mail, Pruned
 from homi.store.mailbox import Mailbox, stamp
+from homi.store.trouble import unknown
 
 PLENTY = 1 << 40  # bytes free, unless a test says otherwise
 
@@ -82,6 +84,10 @@ class MemoryStore:
     def closed(self) -> str:
         """What a test, or aclose, wrote into closed_text."""
         return self.closed_text
+
+    def refusal(self, _name: Name) -> HomiError:
+        """No file is in the way."""
+        return unknown(self.closed_text or "a write failed")
 
     def free_bytes(self) -> int:
         """What a test wrote into free."""

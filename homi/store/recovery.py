@@ -68,7 +68,7 @@ def recover(
         except OSError as error:
             if name in named or error.errno not in UNUSABLE:
                 raise
-            journals.shut(name)
+            journals.shut(name, error)
             text = f"unusable, and its mailbox with it: {error.strerror}"
             unusable.append(Finding(journals.get(name).path, -1, text))
             continue

@@ -30,9 +30,9 @@ def close_segment(journals: Journals, place: Place) -> int:
     for journal, name in ((place.inbox, inbox_in(folder)), (place.ledger, LEDGER)):
         try:
             _move(journals, journal, os.path.join(folder, in_archive(name, last)))
-        except OSError:
+        except OSError as error:
             if name == LEDGER or not disk.exists(journal.path):
-                journals.shut(journal.name)
+                journals.shut(journal.name, error)
             raise
         at("archive-ledger" if name == LEDGER else "archive-inbox")
     place.known.closed(last)

@@ -15,6 +15,7 @@ from homi.address import Name
 from homi.clock import Clock
 from homi.config import STOP_DRAIN, Config
 from homi.envelope import DECISIONS, LedgerLine, MessageId, Rung
+from homi.errors import HomiError
 from homi.inheritance import Bequest, Inherited
 from homi.paths import make_private
 from homi.store.archive import inbox_at
@@ -28,11 +29,12 @@ from homi.store.index import Index
 from homi.store.lines import read_line
 from homi.store.lock import Lock
 from homi.store.mailbox import Mailbox, stamp
-from homi.store.places import folder_of
+from homi.store.places import folder_of, inbox_of
 from homi.store.quarantine import Quarantine
 from homi.store.reminder import Finished
 from homi.store.ring import FIXED, NAME_MAX
 from homi.store.start import Started, start
+from homi.store.trouble import unknown, unusable
 from homi.store.upkeep import Upkeep
 
 FREE_FOR = 1.0  # s a reading of the free space is good for
@@ -195,6 +197,16 @@ class DiskStore:
     def closed(self) -> str:
         """Why accept is closed; empty while it is open."""
         return "stopped" if self._stopped else self._committer.closed
+
+    def refusal(self, name: Name) -> HomiError:
+        """Why a mail for that place was not kept: the file that is in the way, where
+        one is."""
+        journals, why = self._committer.journals, self.closed()
+        journal = journals.get(inbox_of(name))
+        error = None if why else journals.barred.get(journal.name)
+        if error is None:
+            return unknown(why or "a write failed")
+        return unusable(journal.path, self._root, error, until_restart=journal.broken)
 
     def unfit(self) -> str:
         """Why no other daemon could open the root as it is; empty where it could."""

@@ -109,6 +109,9 @@ BREAKS = {
     "findings: left": Break(
         "a damaged journal at its start", WARN, "byte 0", "", TEXT, "stays there"
     ),
+    "findings: shut": Break(
+        "given", FAIL, "queue.jsonl: unusable", "homi restart", TEXT, "mv .*queue.jsonl"
+    ),
     "findings: note": Break("given", WARN, "a folder is gone", "", TEXT, "homi log"),
     "descriptors": Break(
         "prlimit",

@@ -58,6 +58,10 @@ def test_what_the_daemon_found_and_notes_is_told(root: Path) -> None:
     fine(CHECKS, "findings", told(root))
     left = told(root, findings=["inbox.jsonl, byte 0: x"])
     shown("findings: left", bad(CHECKS, "findings", left))
+    path = root / "queue.jsonl"
+    path.mkdir()
+    shut = [f"{path}: unusable, and its mailbox with it: Is a directory"]
+    shown("findings: shut", bad(CHECKS, "findings", told(root, findings=shut)))
     noted = told(root, notes=["peer: a folder is gone"])
     shown("findings: note", bad(CHECKS, "findings", noted))
     many = look(CHECKS, "findings", told(root, notes=["x"] * 40))
