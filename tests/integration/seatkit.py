@@ -47,6 +47,10 @@ class Stand:
         """Wait until it is that."""
         until(lambda: self.state() is state, f"the seat is {state}")
 
+    def empty(self) -> None:
+        """Wait until its line is empty."""
+        until(lambda: not self.server.look(self.seat).view.draft, "the line is empty")
+
     def got(self, what: str) -> list[str]:
         """What the program was given of a kind."""
         found: list[dict[str, Any]] = [

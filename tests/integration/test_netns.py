@@ -3,8 +3,6 @@
 import json
 import time
 
-import pytest
-
 from homi.clock import rfc3339
 from tests.integration import netns
 from tests.standin.place import until
@@ -12,12 +10,11 @@ from tests.standin.place import until
 SENT = ("first", "second", "third")
 
 
-@pytest.mark.parametrize("keepalive", [0.5])
-def test_dropped_packets_are_found_and_mail_goes_when_the_network_is_back(
-    keepalive: float,
-) -> None:
-    """The far end's interface is down: nothing refuses, nothing answers."""
-    with netns.Apart(keepalive) as pair:
+def test_dropped_packets_are_found_and_mail_goes_when_the_network_is_back() -> None:
+    """The far end's interface is down: nothing refuses, nothing answers.  Then ours:
+    when that is back it is dialled at once, not at the time that was planned behind
+    many failures."""
+    with netns.Apart(0.5) as pair:
         pair.mini.ok("claim", "ada")
         pair.laptop.ok("claim", "bob")
         pair.wire.set(pair.wire.mini, "down")
@@ -38,10 +35,6 @@ def test_dropped_packets_are_found_and_mail_goes_when_the_network_is_back(
             one.stored(name, SENT[-1])
             assert [line["msg"]["text"] for line in one.lines(name)] == list(SENT)
 
-
-def test_a_network_that_is_back_is_dialled_at_once() -> None:
-    """Not at the time that was planned behind many failures."""
-    with netns.Apart(0.5) as pair:
         pair.wire.set(pair.wire.laptop, "down")
         until(
             lambda: pair.row(pair.laptop, "mini")["state"] != "up",
@@ -58,13 +51,19 @@ def test_a_slow_line_is_measured_and_carries_mail_in_order() -> None:
     with netns.Apart(5, delay=0.1) as pair:
         pair.mini.ok("claim", "ada")
         pair.laptop.ok("claim", "bob")
-        row = json.loads(pair.laptop.ok("link", "ls", "--json"))
-        assert row["ms"] >= 200
+        measured = until(lambda: _measured(pair), "an answer came in time")
+        assert measured >= 200
         lines = [f"number {n}" for n in range(300)]
         given = "".join(f"{line}\n" for line in lines)
         pair.laptop.ok("send", "--lines", "--from", "bob", "ada@mini", given=given)
         pair.mini.stored("ada", lines[-1])
         assert [line["msg"]["text"] for line in pair.mini.lines("ada")] == lines
+
+
+def _measured(pair: netns.Apart) -> float:
+    """The milliseconds of an answer over the line; 0 where none came in time."""
+    row = json.loads(pair.laptop.ok("link", "ls", "--json"))
+    return float(row.get("ms") or 0)
 
 
 def _far_off(pair: netns.Apart) -> str:

@@ -44,6 +44,23 @@ def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
         yield made
 
 
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Place]:
+    """A daemon that no test ends, with the name svc."""
+    with Place() as made:
+        made.start()
+        made.ok("claim", "svc")
+        yield made
+
+
+@pytest.fixture
+def ada(shared: Place) -> str:
+    """A name that nobody has written to."""
+    name = f"ada-{ids.new()[-8:]}"
+    shared.ok("claim", name)
+    return name
+
+
 def msgs(place: Place, name: str) -> list[dict[str, Any]]:
     """What stands in a mailbox, in order."""
     return [line["msg"] for line in place.lines(name)]
@@ -62,64 +79,66 @@ async def connected(client: AsyncClient, count: int) -> None:
             pass
 
 
-def test_mail_goes_in_is_listed_waited_for_and_acked(place: Place) -> None:
+def test_mail_goes_in_is_listed_waited_for_and_acked(shared: Place, ada: str) -> None:
     """Each answer is the typed one of the page."""
-    with Client(place.state) as client:
-        sent = client.send("ada", "hello", sender="svc")
-        assert (sent.rung, sent.to, sent.duplicate) == ("stored", "ada", False)
-        assert [row.id for row in client.inbox("ada")] == [sent.id]
-        assert client.wait("ada", timeout=5).ids == [sent.id]
+    with Client(shared.state) as client:
+        sent = client.send(ada, "hello", sender="svc")
+        assert (sent.rung, sent.to, sent.duplicate) == ("stored", ada, False)
+        assert [row.id for row in client.inbox(ada)] == [sent.id]
+        assert client.wait(ada, timeout=5).ids == [sent.id]
         with pytest.raises(TimedOut):
-            client.wait("ada", after=sent.seq, timeout=0.05)
-        assert client.ack([sent.id], "ada") == [sent.id]
-        assert client.inbox("ada") == []
-        client.send("svc", "done", sender="ada", reply_to=sent.id)
-    assert msgs(place, "svc")[-1]["kind"] == "reply"
+            client.wait(ada, after=sent.seq, timeout=0.05)
+        assert client.ack([sent.id], ada) == [sent.id]
+        assert client.inbox(ada) == []
+        client.send("svc", "done", sender=ada, reply_to=sent.id)
+    assert msgs(shared, "svc")[-1]["kind"] == "reply"
 
 
-def test_names_are_claimed_listed_and_released(place: Place) -> None:
+def test_names_are_claimed_listed_and_released(shared: Place, ada: str) -> None:
     """fresh tells whether it was new; a second release is an error."""
-    with Client(place.state) as client:
+    with Client(shared.state) as client:
+        names = client.status().names
         assert client.claim("bob").fresh
         assert not client.claim("bob").fresh
-        assert {"ada", "bob"} <= {row.name for row in client.names()}
+        assert client.status().names == names + 1
+        assert {ada, "bob"} <= {row.name for row in client.names()}
         assert client.release("bob").pending == 0
         with pytest.raises(NoSuchName):
             client.release("bob")
-        assert client.status().names == 4
+        assert client.status().names == names
         assert client.whoami().caller == "service"
 
 
-def test_failures_are_the_exceptions_of_the_house(place: Place) -> None:
+def test_failures_are_the_exceptions_of_the_house(shared: Place, ada: str) -> None:
     """With the same words as on the command line."""
-    with Client(place.state) as client:
+    with Client(shared.state) as client:
         with pytest.raises(NoSuchName, match="no name nobody") as caught:
             client.send("nobody", "x", sender="svc")
         assert caught.value.exit_status == os.EX_NOUSER
         with pytest.raises(BadMessage, match="empty"):
-            client.send("ada", "", sender="svc")
+            client.send(ada, "", sender="svc")
         with pytest.raises(BadMessage, match="half a character"):
-            client.send("ada", "\ud800", sender="svc")
+            client.send(ada, "\ud800", sender="svc")
         with pytest.raises(Usage, match="who writes"):
-            client.send("ada", "x")
+            client.send(ada, "x")
         with pytest.raises(NotAllowed):
-            client.send("ada", "x", sender="owner")
+            client.send(ada, "x", sender="owner")
         with pytest.raises(Usage, match="no rung"):
-            client.send("ada", "x", sender="svc", wait_for="yesterday")
+            client.send(ada, "x", sender="svc", wait_for="yesterday")
         with pytest.raises(NoInput):
-            client.ack(["7c10"], "ada")
+            client.ack(["7c10"], ada)
         with pytest.raises(NotReached):
-            client.send("ada", "x", sender="svc", wait_for="seen", timeout=0.05)
-        assert client.send("ada", "x", sender="svc").rung == "stored"
+            client.send(ada, "x", sender="svc", wait_for="seen", timeout=0.05)
+        assert client.send(ada, "x", sender="svc").rung == "stored"
 
 
-def test_a_key_makes_one_message_of_two_sends(place: Place) -> None:
+def test_a_key_makes_one_message_of_two_sends(shared: Place, ada: str) -> None:
     """The command line makes the same id of it."""
-    with Client(place.state) as client:
-        first = client.send("ada", "x", sender="svc", key="k")
-        again = client.send("Ada@self", "x", sender="SVC", key="k")
+    with Client(shared.state) as client:
+        first = client.send(ada, "x", sender="svc", key="k")
+        again = client.send(f"{ada.capitalize()}@self", "x", sender="SVC", key="k")
     assert (again.id, again.duplicate) == (first.id, True)
-    assert place.send("ada", "x", "--key", "k") == first.id
+    assert shared.send(ada, "x", "--key", "k") == first.id
 
 
 def test_without_a_daemon_it_is_told_at_once_and_used_again_when_one_runs(
@@ -161,14 +180,14 @@ def test_a_lost_connection_is_made_again_and_nothing_is_stored_twice(
 
 
 def test_many_messages_are_told_in_their_order_whatever_becomes_of_each(
-    place: Place,
+    shared: Place, ada: str
 ) -> None:
     """One that is refused, here or there, spoils no other."""
     texts = [f"number {i}" for i in range(300)]
-    messages = [Outgoing("ada", text, "svc") for text in texts]
+    messages = [Outgoing(ada, text, "svc") for text in texts]
     messages[7] = Outgoing("nobody", "x", "svc")
-    messages[8] = Outgoing("ada", "", "svc")
-    with Client(place.state) as client:
+    messages[8] = Outgoing(ada, "", "svc")
+    with Client(shared.state) as client:
         results = list(client.send_many(messages, window=32))
         assert isinstance(results[7], NoSuchName)
         assert isinstance(results[8], BadMessage)
@@ -177,7 +196,7 @@ def test_many_messages_are_told_in_their_order_whatever_becomes_of_each(
             m.id for i, m in enumerate(messages) if i not in (7, 8)
         ]
         assert list(client.send_many([])) == []
-    assert [row["text"] for row in msgs(place, "ada")] == [
+    assert [row["text"] for row in msgs(shared, ada)] == [
         text for i, text in enumerate(texts) if i not in (7, 8)
     ]
 
@@ -194,20 +213,22 @@ def test_a_daemon_killed_among_many_loses_none_and_doubles_none(place: Place) ->
     assert [row["id"] for row in msgs(place, "ada")] == [m.id for m in messages]
 
 
-def test_a_run_given_up_leaves_the_client_usable(place: Place) -> None:
+def test_a_run_given_up_leaves_the_client_usable(shared: Place, ada: str) -> None:
     """The answers nobody took must not be taken for those of the next call."""
-    with Client(place.state) as client:
-        flow = client.send_many((Outgoing("ada", "x", "svc") for _ in range(100)), 20)
+    with Client(shared.state) as client:
+        flow = client.send_many((Outgoing(ada, "x", "svc") for _ in range(100)), 20)
         assert isinstance(next(flow), SendReport)
         flow.close()  # type: ignore[attr-defined]
         assert client.whoami().caller == "service"
 
 
-def test_an_async_client_does_many_things_on_one_connection(place: Place) -> None:
+def test_an_async_client_does_many_things_on_one_connection(
+    shared: Place, ada: str
+) -> None:
     """Calls made at once do not wait for each other."""
 
     async def story() -> None:
-        async with AsyncClient(place.state) as client:
+        async with AsyncClient(shared.state) as client:
             await client.claim("bob")
             sends = [client.send("bob", f"{i}", sender="svc") for i in range(200)]
             ids = [one.id for one in await asyncio.gather(*sends)]
@@ -221,10 +242,8 @@ def test_an_async_client_does_many_things_on_one_connection(place: Place) -> Non
             with pytest.raises(NoSuchName):
                 await client.send("nobody", "x", sender="svc")
             with pytest.raises(NotReached):
-                await client.send(
-                    "ada", "x", sender="svc", wait_for="seen", timeout=0.05
-                )
-            many = [Outgoing("ada", f"{i}", "svc") for i in range(100)]
+                await client.send(ada, "x", sender="svc", wait_for="seen", timeout=0.05)
+            many = [Outgoing(ada, f"{i}", "svc") for i in range(100)]
             found = [one async for one in client.send_many(many, window=16)]
             assert [getattr(one, "id", one) for one in found] == [m.id for m in many]
 
@@ -232,67 +251,67 @@ def test_an_async_client_does_many_things_on_one_connection(place: Place) -> Non
 
 
 def test_a_cancelled_call_harms_no_other_and_the_daemon_waits_for_nobody(
-    place: Place,
+    shared: Place, ada: str
 ) -> None:
     """A task that is given up is as if it had never asked."""
 
     async def story() -> None:
-        async with AsyncClient(place.state) as client:
+        async with AsyncClient(shared.state) as client:
             await client.whoami()
-            waiting = asyncio.create_task(client.wait("ada"))
+            waiting = asyncio.create_task(client.wait(ada))
             await connected(client, 2)
-            sending = asyncio.create_task(client.send("ada", "given up", sender="svc"))
+            sending = asyncio.create_task(client.send(ada, "given up", sender="svc"))
             await asyncio.sleep(0)
             for task in (waiting, sending):
                 task.cancel()
             await asyncio.gather(waiting, sending, return_exceptions=True)
             assert waiting.cancelled()
             await connected(client, 1)
-            assert (await client.send("ada", "kept", sender="svc")).rung == "stored"
+            assert (await client.send(ada, "kept", sender="svc")).rung == "stored"
 
     asyncio.run(story())
 
 
 def test_a_question_is_answered_by_who_was_asked_and_then_counts_as_read(
-    place: Place,
+    shared: Place, ada: str
 ) -> None:
     """Of several at once each gets its own; one that is open is asked again by id."""
 
     async def story() -> None:
-        async with AsyncClient(place.state) as client:
+        async with AsyncClient(shared.state) as client:
             late = ids.new()
             with pytest.raises(TimedOut, match=late):
-                await client.ask("ada", "?", sender="svc", id=late, timeout=0)
+                await client.ask(ada, "?", sender="svc", id=late, timeout=0)
             texts = ["one", "two"]
             asks = [
-                asyncio.create_task(client.ask("ada", text, sender="svc", id=one))
+                asyncio.create_task(client.ask(ada, text, sender="svc", id=one))
                 for text, one in (("?", late), *zip(texts, texts_ids, strict=True))
             ]
             for one in (late, *texts_ids):
                 await asyncio.to_thread(until, lambda one=one: known(one), one)
             for one in (*texts_ids, late):
-                sent = await client.reply(one, f"to {one}", sender="ada")
+                sent = await client.reply(one, f"to {one}", sender=ada)
                 assert sent.to == "svc"
             found = await asyncio.gather(*asks)
             assert [x.text for x in found] == [f"to {x}" for x in (late, *texts_ids)]
-            assert {place.rungs("svc", x.answer)[-1] for x in found} == {"seen"}
-            with pytest.raises(NotAllowed, match="was sent to ada"):
+            assert {shared.rungs("svc", x.answer)[-1] for x in found} == {"seen"}
+            with pytest.raises(NotAllowed, match=f"was sent to {ada}"):
                 await client.reply(late, "me!", sender="svc")
 
     texts_ids = [ids.new(), ids.new()]
 
     def known(one: str) -> bool:
-        return any(one == msg["id"] for msg in msgs(place, "ada"))
+        return any(one == msg["id"] for msg in msgs(shared, ada))
 
     asyncio.run(story())
-    with Client(place.state) as client:
+    with Client(shared.state) as client:
         with pytest.raises(TimedOut):
-            client.ask("ada", "and now?", sender="svc", timeout=0.05)
-        ask = msgs(place, "ada")[-1]["id"]
-        client.reply(ask[-12:], "yes", sender="ada")
-        found = client.ask("ada", "and now?", sender="svc", id=ask, timeout=5)
-        assert (found.text, found.from_, found.verified) == ("yes", "ada", False)
-        assert place.rungs("svc", found.answer)[-1] == "seen"
+            client.ask(ada, "and now?", sender="svc", timeout=0.05)
+        ask = msgs(shared, ada)[-1]["id"]
+        client.reply(ask[-12:], "yes", sender=ada)
+        found = client.ask(ada, "and now?", sender="svc", id=ask, timeout=5)
+        assert (found.text, found.from_, found.verified) == ("yes", ada, False)
+        assert shared.rungs("svc", found.answer)[-1] == "seen"
 
 
 def test_an_async_client_finds_the_daemon_again(place: Place) -> None:

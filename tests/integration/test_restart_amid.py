@@ -245,6 +245,8 @@ def test_a_seat_keeps_its_draft_and_is_typed_into_once(place: Place) -> None:
     assert stand.server.tmux.ask(("display-message", "-p", "#{pid}")) == server
     assert stand.got("paste") == []
     stand.keys(*["BSpace"] * 4)
+    stand.empty()
+    place.ok("queue", "flush")
     sent = [first]
     restarting = None
     for number in range(6):

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.crash.steps import steps
 from tests.integration.linked import Pair
 from tests.standin.place import PATIENCE, Place, homi_command, until
 
@@ -88,7 +89,9 @@ def test_each_live_member_has_a_turn_a_dead_one_waits_and_the_writer_has_none(
 
 @pytest.mark.parametrize(
     ("point", "batch"),
-    [("before-answer", 1), ("mid-lines", 2), ("before-ring", 3)],
+    steps(
+        [("before-answer", 1), ("mid-lines", 2), ("before-ring", 3)], {"mid-lines-2"}
+    ),
 )
 def test_a_kill_anywhere_on_the_way_gives_each_member_one_copy(
     place: Place, point: str, batch: int

@@ -48,7 +48,8 @@ def owner(place: Place) -> Any:  # noqa: ANN401 - what the command prints
 
 
 def waits(place: Place, message: str, reason: str) -> None:
-    """Wait until the ledger says last why it is not further."""
+    """Wait until the ledger says last why it is not further, after a try now."""
+    place.ok("queue", "flush", message)
 
     def shown() -> bool:
         lines = [x for x in place.lines("gds", "ledger") if x["id"] == message]
@@ -88,6 +89,8 @@ def test_mail_is_typed_once_the_seat_takes_a_line_and_stays_offered(
     waits(place, second, "draft")
     assert len(stand.got("paste")) == 1
     stand.keys(*["BSpace"] * 4)
+    stand.empty()
+    place.ok("queue", "flush", second)
     place.reached("gds", second, "offered")
     assert stand.got("chose") == ["Yes"]
     assert told.read_text() == "gds waits for an approval|homi seat state ada\n"

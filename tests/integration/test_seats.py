@@ -132,7 +132,7 @@ def test_a_half_typed_line_is_left_alone(ada: Stand, typist: Typist) -> None:
     assert ada.server.look(ada.seat).view.entered == "git push --fo"
     assert ada.got("line") == lines
     ada.keys(*["BSpace"] * 13)
-    until(lambda: not ada.server.look(ada.seat).view.draft, "the line is empty")
+    ada.empty()
     assert typist.send(ada.seat, "now").gone
 
 

@@ -1,129 +1,174 @@
 """The plain story with a real daemon: held, handed over, read, answered, held again."""
 
 import signal
+import uuid
+from collections.abc import Iterator
+
+import pytest
 
 from tests.standin.place import PATIENCE, Place, until
 
 
+@pytest.fixture(scope="module")
+def machine() -> Iterator[Place]:
+    """A daemon that no test ends."""
+    with Place() as made:
+        made.start()
+        made.ok("claim", "svc")
+        yield made
+
+
+@pytest.fixture
+def shared(machine: Place) -> Iterator[Place]:
+    """It, without the sessions of other tests."""
+    yield machine
+    while machine.sessions:
+        machine.sessions.pop().close()
+
+
+@pytest.fixture
+def name() -> str:
+    """Nobody had it before."""
+    return f"ada-{uuid.uuid4().hex[:8]}"
+
+
+@pytest.fixture
+def other() -> str:
+    """Another one."""
+    return f"bob-{uuid.uuid4().hex[:8]}"
+
+
 def test_mail_for_nobody_is_stored_and_given_to_the_session_that_comes(
-    place: Place,
+    shared: Place, name: str
 ) -> None:
     """The first promise: any hour, whether or not somebody is home."""
-    place.ok("claim", "ada")
-    message = place.send("ada", "hello at night")
-    assert [line["msg"]["id"] for line in place.lines("ada")] == [message]
-    ada = place.session("ada", "--auto")
+    shared.ok("claim", name)
+    message = shared.send(name, "hello at night")
+    assert [line["msg"]["id"] for line in shared.lines(name)] == [message]
+    ada = shared.session(name, "--auto")
     assert ada.letter("hello at night")["msg_id"] == message
-    place.reached("ada", message, "seen")
-    rungs = place.rungs("ada", message)
+    shared.reached(name, message, "seen")
+    rungs = shared.rungs(name, message)
     assert rungs.index("offered") < rungs.index("seen")
 
 
-def test_a_session_mails_a_held_name_by_its_own_tool(place: Place) -> None:
+def test_a_session_mails_a_held_name_by_its_own_tool(
+    shared: Place, name: str, other: str
+) -> None:
     """Its model is told success when, and only when, the line is durable."""
-    place.ok("claim", "ada")
-    place.listed("ada")
-    bob = place.session("bob")
+    shared.ok("claim", name)
+    shared.listed(name)
+    bob = shared.session(other)
     bob.do("list")
-    assert "ada" in bob.wait("listed")["peers"]
-    assert bob.send("ada", "native hello")["ok"]
-    line = place.stored("ada", "native hello")
-    assert line["msg"]["from"] == "bob"
+    assert name in bob.wait("listed")["peers"]
+    assert bob.send(name, "native hello")["ok"]
+    line = shared.stored(name, "native hello")
+    assert line["msg"]["from"] == other
     assert line["via"]["door"] == "peer"
     assert line["via"]["verified"] is True
     assert line["via"]["session"] == bob.session_id
 
 
 def test_a_reply_by_the_sessions_own_tool_reaches_the_living_sender(
-    place: Place,
+    shared: Place, name: str, other: str
 ) -> None:
     """The tag's address is homi's, so the answer is stored, then handed over."""
-    place.ok("claim", "ada")
-    place.listed("ada")
-    bob = place.session("bob", "--auto")
-    bob.send("ada", "a question")
-    ada = place.session("ada")
+    shared.ok("claim", name)
+    shared.listed(name)
+    bob = shared.session(other, "--auto")
+    bob.send(name, "a question")
+    ada = shared.session(name)
     ada.letter("a question")
     ada.do("reply", text="an answer")
     assert ada.wait("sent")["ok"]
     letter = bob.letter("an answer")
-    assert letter["name"] == "ada"
+    assert letter["name"] == name
 
 
-def test_a_reply_to_a_sender_that_left_waits_in_its_mailbox(place: Place) -> None:
+def test_a_reply_to_a_sender_that_left_waits_in_its_mailbox(
+    shared: Place, name: str, other: str
+) -> None:
     """Nothing depends on both being there at once."""
-    place.ok("claim", "ada")
-    place.ok("claim", "bob")
-    bob = place.session("bob", "--auto")
-    until(lambda: not place.planted("bob"), "homi steps aside for bob")
-    assert bob.send("ada", "a question")["ok"]
+    for one in (name, other):
+        shared.ok("claim", one)
+        shared.listed(one)
+    bob = shared.session(other, "--auto")
+    until(lambda: not shared.planted(other), "homi steps aside for bob")
+    assert bob.send(name, "a question")["ok"]
     bob.exit()
-    place.listed("bob")
-    ada = place.session("ada")
+    shared.listed(other)
+    ada = shared.session(name)
     ada.letter("a question")
     ada.do("reply", text="an answer")
     assert ada.wait("sent")["ok"]
-    assert place.stored("bob", "an answer")["msg"]["from"] == "ada"
+    assert shared.stored(other, "an answer")["msg"]["from"] == name
 
 
-def test_homi_steps_aside_for_the_owner_and_takes_the_name_back(place: Place) -> None:
+def test_homi_steps_aside_for_the_owner_and_takes_the_name_back(
+    shared: Place, name: str
+) -> None:
     """Two records of one name would make every send by name fail."""
-    place.ok("claim", "ada")
-    place.listed("ada")
-    ada = place.session("ada")
-    until(lambda: not place.planted("ada"), "the record is withdrawn")
+    shared.ok("claim", name)
+    shared.listed(name)
+    ada = shared.session(name)
+    until(lambda: not shared.planted(name), "the record is withdrawn")
     ada.kill()
-    record = place.listed("ada")
+    record = shared.listed(name)
     assert record["pid"] != ada.pid
 
 
-def test_mail_is_held_again_when_the_session_is_killed(place: Place) -> None:
+def test_mail_is_held_again_when_the_session_is_killed(
+    shared: Place, name: str
+) -> None:
     """A SIGKILL leaves its record behind; the name must not stay with the dead."""
-    place.ok("claim", "ada")
-    ada = place.session("ada", "--auto")
-    until(lambda: not place.planted("ada"), "homi steps aside")
+    shared.ok("claim", name)
+    shared.listed(name)
+    ada = shared.session(name, "--auto")
+    until(lambda: not shared.planted(name), "homi steps aside")
     ada.kill()
-    place.listed("ada")
-    message = place.send("ada", "after the kill")
-    heir = place.session("ada", "--auto")
+    shared.listed(name)
+    message = shared.send(name, "after the kill")
+    heir = shared.session(name, "--auto")
     assert heir.letter("after the kill")["msg_id"] == message
-    place.reached("ada", message, "seen")
+    shared.reached(name, message, "seen")
 
 
 def test_unread_mail_of_a_killed_session_goes_to_its_successor_marked(
-    place: Place,
+    shared: Place, name: str
 ) -> None:
     """Offered is not read: what waited in the dead session's queue is offered again."""
-    place.ok("claim", "ada")
-    ada = place.session("ada")
+    shared.ok("claim", name)
+    ada = shared.session(name)
     ada.do("tool")
-    message = place.send("ada", "queued in a busy session")
+    message = shared.send(name, "queued in a busy session")
     ada.wait("queued")
-    place.reached("ada", message, "offered")
+    shared.reached(name, message, "offered")
     ada.kill()
-    heir = place.session("ada", "--auto")
+    heir = shared.session(name, "--auto")
     again = heir.letter("queued in a busy session")
     assert again["msg_id"] == message
-    place.reached("ada", message, "seen")
+    shared.reached(name, message, "seen")
     offers = [
         line
-        for line in place.lines("ada", "ledger")
+        for line in shared.lines(name, "ledger")
         if line["id"] == message and line["rung"] == "offered"
     ]
     assert [line.get("repeat", False) for line in offers] == [False, True]
     assert "repeat" in again["text"].partition("\n")[0].lower()
 
 
-def test_read_mail_of_a_killed_session_is_not_offered_again(place: Place) -> None:
+def test_read_mail_of_a_killed_session_is_not_offered_again(
+    shared: Place, name: str
+) -> None:
     """Seen is final; the control to the test above."""
-    place.ok("claim", "ada")
-    ada = place.session("ada", "--auto")
-    first = place.send("ada", "read before the kill")
-    place.reached("ada", first, "seen")
+    shared.ok("claim", name)
+    ada = shared.session(name, "--auto")
+    first = shared.send(name, "read before the kill")
+    shared.reached(name, first, "seen")
     ada.kill()
-    second = place.send("ada", "only this one")
-    heir = place.session("ada", "--auto")
-    place.reached("ada", second, "seen")
+    second = shared.send(name, "only this one")
+    heir = shared.session(name, "--auto")
+    shared.reached(name, second, "seen")
     assert [letter["msg_id"] for letter in heir.letters()] == [second]
 
 

@@ -10,9 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.crash.steps import steps
 from tests.standin.place import Place, homi_command, until
 
 LONG = "n" * 64
+ALL = "<&- >&- 2>&-"
+CLOSED = ["", "<&-", ">&-", "2>&-", ALL]
 
 
 @pytest.fixture
@@ -27,7 +30,7 @@ def deep(place: Place, letter: str = "d") -> Path:
     return place.root / (letter * (100 // len(letter.encode()))) / "e"
 
 
-@pytest.mark.parametrize("letter", ["d", "é"])
+@pytest.mark.parametrize("letter", steps(["d", "é"], {"é"}))
 def test_a_root_too_deep_for_a_socket_works_all_the_same(
     bare: Place, letter: str
 ) -> None:
@@ -79,7 +82,7 @@ def test_nothing_of_the_path_is_needed_to_carry_mail(bare: Place) -> None:
     assert ada.letter("no path")
 
 
-@pytest.mark.parametrize("closed", ["", "<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("closed", steps(CLOSED, {ALL}))
 def test_a_daemon_without_standard_descriptors_ends_in_order(
     bare: Place, closed: str
 ) -> None:

@@ -47,6 +47,7 @@ def test_a_session_is_woken_and_whoever_asked_for_it_gets_its_answer(
     with place.session("ada", "--auto") as ada:
         until(lambda: place.json("ls", "--no-probe")[0]["owner"], "ada is owned")
         add(place, "ada", "--at", "+1s", "is the build green?")
+        ada.tool(*homi_command(), "wake", "add", "self", "--at", "+1s", "look again")
         turn = ada.letter("is the build green?")["text"]
         head, *body = turn.splitlines()
         assert " from unverified, claims to be ci for ada, wake; " in head
@@ -57,7 +58,6 @@ def test_a_session_is_woken_and_whoever_asked_for_it_gets_its_answer(
         until(
             lambda: [x for x in place.lines("ci") if x["msg"]["text"] == "it is"], "it"
         )
-        ada.tool(*homi_command(), "wake", "add", "self", "--at", "+1s", "look again")
         own = ada.letter("look again")["text"].splitlines()[0]
         assert " from ada for ada, wake; automatic, nobody reads a reply]" in own
 
