@@ -21,7 +21,7 @@ from homi.config import Config
 from homi.destinations import Destinations
 from homi.digest import is_digest
 from homi.envelope import MessageId, Msg, Reason, Rung, Via, encode
-from homi.errors import BadMessage, HomiError, NoSuchName
+from homi.errors import BadMessage, HomiError, NoSuchDevice, NoSuchName
 from homi.hops import onward
 from homi.names import Names
 from homi.outward import Outward, shown_to
@@ -173,6 +173,8 @@ class Postmaster:
         log.info("%s to=%s status=refused (%s)", sub.head.id, show(to), error.text)
         # A link tries again until there is room: the other device keeps that.
         passing = reason == "disk" or (reason == "quota" and sub.stamp.linked)
+        # Whoever waits for this answer has the text, and nothing here could let it in.
+        passing |= isinstance(error, NoSuchDevice) and sub.stamp.via.door == "control"
         if not passing and not sub.stamp.set_aside:
             kept = b"" if reason in UNKEPT else sub.msg
             self.quarantine.refuse(

@@ -1,6 +1,7 @@
 """accept(): gate, commit, answer, hint, in that order, for every door."""
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -181,6 +182,25 @@ def test_an_unknown_name_is_refused_with_the_nearest_and_makes_no_mailbox(
         assert "bob" in result.error.hint
         assert [str(box.name) for box in bench.store.mailboxes()] == []
         assert (await bench.send(letter(to="BOB@self"))).kept
+
+    run(scenario)
+
+
+def test_a_device_that_is_not_linked_leaves_nothing_of_whoever_is_told_so(
+    run: Callable[..., None],
+) -> None:
+    """A session that hears no answer finds its text in quarantine."""
+
+    async def scenario(bench: Bench) -> None:
+        result = await bench.send(letter(to="bob@nowhere", text="to the caller"))
+        assert result.error is not None
+        assert result.error.exit_status == os.EX_NOHOST
+        assert "pair" in result.error.hint
+        assert not bench.refused.exists()
+        peer = Stamp(Via(door="peer"))
+        await bench.send(letter(to="bob@nowhere", text="from a socket"), peer)
+        assert b"from a socket" in bench.refused.read_bytes()
+        assert b"to the caller" not in bench.refused.read_bytes()
 
     run(scenario)
 
