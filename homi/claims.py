@@ -52,6 +52,14 @@ class Moving(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     spawn: bool = False  # an agent is to be started for it there
 
 
+class Waited(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How long a name waited for its older mail, while a daemon ran."""
+
+    s: float = 0.0  # in all
+    still: float = 0.0  # s since any of it moved
+    seen: str = ""  # what was seen then
+
+
 class Came(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Where a claim came from."""
 
@@ -63,6 +71,7 @@ class Came(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     # Addresses by which older mail of it is still coming: what is newer waits for
     # that.  None: for nothing.
     older: list[str] = []
+    waited: Waited | None = None  # for that; None: no daemon waited long
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -260,6 +269,15 @@ def last_generation(state: State, name: Name) -> int:
     claim, released = state.claims.get(name), state.released.get(name)
     found = [each.generation for each in (claim, released) if each is not None]
     return max([state.fences.get(name, 0), *found])
+
+
+def ways(alias: Alias | None, came: Came) -> list[str]:
+    """Where mail for the name went from here until it came: over its alias, and to
+    where it comes from.  A copy begins anew."""
+    if not came.name:
+        return []
+    led = [] if alias is None else [alias.to]
+    return list(dict.fromkeys([*led, f"{came.name}@{came.device}"]))
 
 
 def real_folder(cwd: str) -> str:

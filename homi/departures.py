@@ -20,8 +20,10 @@ from homi.claims import (
     Moving,
     Released,
     State,
+    Waited,
     last_generation,
     remembered,
+    ways,
 )
 from homi.clock import rfc3339
 from homi.errors import BadMessage, CannotCreate, NoSuchName, NotAllowed, NotReached
@@ -178,7 +180,7 @@ class Departures:
         self._check_ahead(name, generation)
         alias, released = state.aliases.get(name), state.released.get(name)
         before: Alias | Released | None = alias or released
-        came = replace(came, older=_ways(alias, came))
+        came = replace(came, older=ways(alias, came))
         claim = Claim(
             name=name,
             number=self._mint() if before is None else before.number,
@@ -211,6 +213,17 @@ class Departures:
         claim = self._state().claims.get(name)
         return [] if claim is None or claim.came is None else claim.came.older
 
+    def waited(self, name: Name) -> Waited:
+        """How long that was waited for."""
+        claim = self._state().claims.get(name)
+        came = None if claim is None else claim.came
+        return Waited() if came is None or came.waited is None else came.waited
+
+    def waits(self, name: Name, waited: Waited) -> None:
+        """So long was waited for older mail of the name, which still comes."""
+        if self.older(name):
+            self._change(name, waited=waited)
+
     def follows_here(self, name: Name, generation: int) -> bool:
         """Whether mail so marked follows the name to here, now."""
         claim = self._state().claims.get(name)
@@ -218,22 +231,20 @@ class Departures:
 
     def in_order(self, name: Name) -> None:
         """What is older is here, and what waited for that stands behind it."""
-        claim = self._state().claims.get(name)
-        if claim is not None and claim.came is not None and claim.came.older:
-            self._keep(replace(claim, came=replace(claim.came, older=[])))
+        if self.older(name):
+            self._change(name, older=[], waited=None)
 
     def settled(self, name: Name, session: str = "") -> None:
         """All that came with it is in place, that conversation too."""
         claim = self._claim(name)
         if claim.came is not None and claim.came.manifest:
-            came = replace(claim.came, manifest="", session=session)
-            self._keep(replace(claim, came=came))
+            self._change(name, manifest="", session=session)
 
     def started(self, name: Name) -> None:
         """The agent that was to be started was, or cannot be."""
         claim = self._claim(name)
         if claim.came is not None and claim.came.spawn:
-            self._keep(replace(claim, came=replace(claim.came, spawn=False)))
+            self._change(name, spawn=False)
 
     def fence(self, name: Name, generation: int) -> None:
         """Refuse the name below or at that generation from now on; 65 for one that
@@ -308,6 +319,12 @@ class Departures:
             raise NoSuchName(f"{name} is not on its way to another device")
         return claim, claim.moving
 
+    def _change(self, name: Name, **fields: object) -> None:
+        """Save other facts of how the name came."""
+        claim = self._claim(name)
+        if claim.came is not None:
+            self._keep(replace(claim, came=replace(claim.came, **fields)))
+
     def _keep(self, claim: Claim, **more: object) -> None:
         """Save the claim, and what changes with it."""
         state = self._state()
@@ -319,15 +336,6 @@ def _same(claim: Claim, came: Came) -> bool:
     """Whether the claim came from there."""
     known = claim.came
     return known is not None and (known.device, known.name) == (came.device, came.name)
-
-
-def _ways(alias: Alias | None, came: Came) -> list[str]:
-    """Where mail for the name went from here until it came: over its alias, and to
-    where it comes from.  A copy begins anew."""
-    if not came.name:
-        return []
-    led = [] if alias is None else [alias.to]
-    return list(dict.fromkeys([*led, f"{came.name}@{came.device}"]))
 
 
 def _moves(claim: Claim, moving: Moving) -> NotReached:

@@ -129,6 +129,26 @@ def no_room(
     return None
 
 
+def over_quota(pending: int, size: int) -> bool:
+    """Whether that is more than one name may have."""
+    return pending >= QUOTA_PENDING or size > QUOTA_BYTES
+
+
+def no_room_aside(pending: int, size: int, to: str) -> HomiError | None:
+    """Why no more may wait for what is older than it."""
+    if not over_quota(pending, size):
+        return None
+    what, limit = f"{pending} messages", f"{QUOTA_PENDING}"
+    if pending < QUOTA_PENDING:
+        what, limit = f"{size} bytes", f"{QUOTA_BYTES}"
+    name = to.partition("@")[0]
+    return NotReached(
+        f"{what} for {name} wait for older mail of it, the limit is {limit}",
+        hint=f"homi ls {name} says what for",
+        reason="quota",
+    )
+
+
 def _queue_full(pending: int, size: int, device: str) -> HomiError | None:
     """Why an out queue with so much pending takes no more."""
     if pending < QUEUE_PENDING and size <= QUEUE_BYTES:

@@ -191,7 +191,12 @@ class Parts:
         self.office.unbound = lambda number: self.peer.unbound.get(number, "")
         self.office.connections = lambda: self.door.connections
         self.office.notes = partial(
-            remarks, self.peer, self.front, self.names, self.owners
+            remarks,
+            self.peer,
+            self.front,
+            self.names,
+            self.owners,
+            self.office.newer,
         )
 
     def _evidence(self, session: SessionRef, evidence: Evidence) -> None:

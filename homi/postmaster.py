@@ -67,7 +67,7 @@ class Postmaster:
         self._clock = clock
         self.device = config.device_name()
         self._facts = owners.facts(self.device)
-        self._space = Space(store, config.reserve << 20)
+        self._space = Space(store, config.reserve << 20, self.device)
         self._hints: list[Callable[[Name, Item], None]] = []
         self.refused: Counter[str] = Counter()  # by reason, since the start
         self._now = Stamps(clock).now
@@ -138,10 +138,10 @@ class Postmaster:
         if refusal is not None:
             self.refuse(sub, refusal)
             return
-        full = None if is_digest(head) else self._space.refusal(place, len(tail))
+        full = None if is_digest(head) else self._space.refusal(place, len(tail), to)
         done: Callable[[Mail], None] = partial(self._committed, sub, full)
         if full is not None:
-            done = self._space.short(place, full, done)
+            done = self._space.short(place, to, full, done)
         mail = Mail(place, stamp.origin, head, via, sub.msg, tail, done)
         mail.to = to
         mail.barred = full is not None  # it still answers for what it holds

@@ -136,6 +136,7 @@ class Freed(msgspec.Struct, frozen=True, omit_defaults=True):
     text: str
     pending: int = 0  # messages that stay in its mailbox
     remains: list[Remain] = []
+    newer: int = 0  # of those, that waited for older mail, and follow into it now
 
 
 class Done(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -158,10 +158,10 @@ class Rerouting:
         if long is not None:
             done(long)
             return
-        full = self._space.refusal(place.name, len(tail))
+        full = self._space.refusal(place.name, len(tail), place.to)
         told: Callable[[Mail], None] = partial(self._kept, item, full, done)
         if full is not None:
-            told = self._space.short(place.name, full, told)
+            told = self._space.short(place.name, place.to, full, told)
         moved = Mail(
             place.name,
             origin(envelope.via),

@@ -75,6 +75,7 @@ class Ends:
                 aside=aside,
                 at=self._at,
                 stays=partial(staying, office),
+                newer=lambda name: self.ordering.why(name),
             )
         )
 

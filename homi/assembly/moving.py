@@ -94,6 +94,10 @@ class Moving:
             self._running.later(self._on(claim.name))
         self._tell(None)
 
+    def newer(self, name: Name) -> HomiError | None:
+        """What newer mail of a name that came here waits for; None: it does not."""
+        return self._ordering.why(name)
+
     # ---- what people want ----
 
     def move(self, request: Move, done: Callable[[Answer], None]) -> None:
@@ -158,6 +162,8 @@ class Moving:
         claim = self._names.get(name)
         if claim is not None and claim.moving is None and self._ordering.lift(name):
             await self._ordering.over(name, PATIENCE)
+            if (why := self._ordering.why(name)) is not None:
+                raise why
             return MoveDone(
                 name=name,
                 device=self._office.device,

@@ -35,7 +35,7 @@ class Parley:
     async def ask(self, device: Device, asked: Asked) -> Said:
         """Its answer; the error it tells of, 68 for no device, 75 where none comes."""
         gossip = self._talk.gossip
-        if device not in gossip.devices():
+        if not self.linked(device):
             raise not_linked(device, "homi pair USER@HOST links it")
         told: asyncio.Future[Res | None] = asyncio.get_running_loop().create_future()
         fields = msgspec.to_builtins(asked)
@@ -52,6 +52,10 @@ class Parley:
             )
         text = f"{device} says: {found.text}"
         raise from_wire(found.code, text, found.hint, found.reason)
+
+    def linked(self, device: Device) -> bool:
+        """Whether there is a link to it, up or down."""
+        return device in self._talk.gossip.devices()
 
     async def put(self, device: Device, sha256: str) -> None:
         """Let a blob of ours be there, durably; 75 where it cannot be now."""

@@ -94,5 +94,8 @@ def release(home: str, /, name: str, *, as_json: bool) -> None:
     if done.pending:
         left = amount(done.pending, "pending message stays", "pending messages stay")
         output.note(f"{left} in its mailbox")
+    if done.newer:
+        follow = "follows" if done.newer == 1 else "follow"
+        output.note(f"{done.newer} of them waited for older mail, and {follow} now")
     for one in done.remains:
         output.note(f"{one.text} ({one.undo})")

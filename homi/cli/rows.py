@@ -67,8 +67,10 @@ def explained(
             yield replace(
                 row, rung=now.rung, reason=reason, until=until, waits=now.waits
             )
-        elif row.rung is Rung.STORED and ways.get(row.name):
-            yield replace(row, reason=ways[row.name])
+        elif row.rung is Rung.STORED and (
+            why := ways.get(row.dest or "") or ways.get(row.name)
+        ):
+            yield replace(row, reason=why)
         else:
             yield row
 

@@ -7,8 +7,9 @@ below.  homi-protocol(7) lists the verb.
 from collections.abc import Callable
 from typing import Protocol
 
+from homi.address import Name
 from homi.doors.answers import Answer, Doer, Reply
-from homi.errors import Unavailable
+from homi.errors import HomiError, Unavailable
 from homi.requests import Move, Request
 
 
@@ -18,6 +19,10 @@ class Moves(Protocol):
     def move(self, request: Move, done: Callable[[Answer], None]) -> None:
         """Begin, go on with, or end a move; done once, with what it came to.  It goes
         on where nobody waits for that any more."""
+        ...
+
+    def newer(self, name: Name) -> HomiError | None:
+        """What newer mail of a name that came here waits for; None: it does not."""
         ...
 
 

@@ -6,6 +6,7 @@ Owns what a caller is told of a name; names.py keeps it.  homi-claim(1) is the p
 import os
 
 from homi.address import Name, parse_address, parse_claimable
+from homi.behind import aside
 from homi.clock import Clock
 from homi.doors.answers import Doer, Reply
 from homi.doors.office import Office
@@ -102,10 +103,15 @@ class Naming:
                 hint=f"homi move {name} --abort first",
                 reason="moving",
             )
-        self._office.names.release(name)
-        pending = len(self._office.store.mailbox(name).pending)
+        office = self._office
+        _, place, to = aside(name, office.device)
+        behind = office.store.known(place)
+        waits = [] if behind is None else behind.pending.values()
+        newer = sum(item.to == to for item in waits)
+        office.names.release(name)
+        pending = len(office.store.mailbox(name).pending) + newer
         left = remains(self._office, name)
-        reply(request.i, Freed(f"released {name}", pending, left))
+        reply(request.i, Freed(f"released {name}", pending, left, newer))
 
     def _alias(self, request: Alias, reply: Reply) -> None:
         """Make a name lead elsewhere, if there is anything there."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from homi.address import Address, Device, Name
+from homi.address import Address, Device, Name, parse_address
 from homi.asks import Asks
 from homi.bounds import Bounds
 from homi.clock import rfc3339
@@ -231,14 +231,24 @@ class Office:
             return {}
         return self.rooms.waits(name, item)
 
+    def newer(self, name: Name) -> HomiError | None:
+        """What newer mail of a name that came here waits for; None: it does not."""
+        return None if self.moves is None else self.moves.newer(name)
+
     def ways(self, place: Name | None) -> dict[str, str]:
         """Why what waits in each out queue, or in that one, is not further; empty
-        where its link is up."""
-        return {
+        where its link is up.  Of what waits here for older mail by address, too."""
+        found: dict[str, str] = {
             box.name: self.way(box.device) or ""
             for box in self.store.queues()
             if box.device is not None and box.pending and place in (None, box.name)
         }
+        if (mine := queue_of(self.device)) in found:
+            waits = self.store.mailbox(mine).pending.values()
+            for to in {item.to for item in waits}:
+                why = self.newer(parse_address(to).name)
+                found[to] = "" if why is None else why.reason
+        return found
 
 
 def _as_recorded(_name: Name, item: Item) -> Shown:

@@ -3,17 +3,26 @@
 Owns the wording; what is listed and who owns what is decided elsewhere.  homi-ls(1).
 """
 
+from collections.abc import Callable
+
+from homi.address import Name
 from homi.doors.front import Front
 from homi.doors.peer import PeerDoor
+from homi.errors import HomiError
 from homi.names import Names
 from homi.owners import Owners
 from homi.sessions import Session
 
 
 def remarks(
-    peer: PeerDoor, front: Front, names: Names, owners: Owners
+    peer: PeerDoor,
+    front: Front,
+    names: Names,
+    owners: Owners,
+    newer: Callable[[Name], HomiError | None],
 ) -> dict[str, str]:
-    """A remark by name; of a name with nothing to remark, none."""
+    """A remark by name; of a name with nothing to remark, none.  newer: what newer mail
+    of a name that came here waits for."""
     notes = peer.unlisted | front.notes
     for claim in names.all():
         if number := peer.unbound.get(claim.number):
@@ -21,9 +30,8 @@ def remarks(
         if (moving := claim.moving) is not None:
             to = f"{moving.to}@{moving.device}"
             notes[claim.name] = f"moves to {to}, since {moving.at}"
-        elif claim.came is not None and claim.came.older:
-            what = f"older mail from {claim.came.device}"
-            notes[claim.name] = f"newer mail waits for {what}"
+        elif (waits := newer(claim.name)) is not None:
+            notes[claim.name] = waits.text
         for session in owners.unfit(claim.name):
             if not claim.built_in:
                 notes.setdefault(

@@ -32,6 +32,7 @@ FIRST, LONGEST = 1.0, 30.0  # s until a queue without room is tried again
 Moved = Callable[[str | HomiError], None]
 Value = TypeVar("Value")
 Send = Callable[[Mailbox, Item, Moved], None]
+Short = Callable[[HomiError | None], None]
 
 
 class Ways(NamedTuple):
@@ -56,6 +57,7 @@ class Road(NamedTuple):
     by: str  # as the ledger tells it
     at: str  # the step, behind each that is kept there
     rest: Callable[[], bool]  # whether more will be in box
+    short: Short  # told why the place that it goes to takes nothing now
 
 
 class Forwarding:
@@ -77,12 +79,14 @@ class Forwarding:
 
         box = self._ways.store.mailbox(name)
         by = f"move to {to}"
-        road = Road(box, _all, send, str(to), by, "move-forwarded", self._behind(name))
+        rest = self._behind(name)
+        road = Road(box, _all, send, str(to), by, "move-forwarded", rest, _nobody)
         return await self._empty(road, leave)
 
-    async def bring(self, name: Name, done: Callable[[], object]) -> int:
+    async def bring(self, name: Name, done: Callable[[], object], short: Short) -> int:
         """Let what waited for older mail of the name be in its mailbox; done is called
-        in the moment in which nothing waits.  How many did."""
+        in the moment in which nothing waits, short with why some finds no room, and
+        with None once it does.  How many did."""
         _, place, to = aside(name, self._ways.here)
         box = self._ways.store.known(place)
         if box is None:
@@ -93,7 +97,8 @@ class Forwarding:
             return item.to == to
 
         bring = self._ways.bring
-        road = Road(box, takes, bring, to, f"move of {name}", "move-behind", _no)
+        by = f"move of {name}"
+        road = Road(box, takes, bring, to, by, "move-behind", _no, short)
         return await self._empty(road, done)
 
     def _behind(self, name: Name) -> Callable[[], bool]:
@@ -143,7 +148,9 @@ class Forwarding:
         found = await told
         if isinstance(found, NotReached):
             log.info("%s to=%s waits (%s)", item.id, to, found.text)
+            road.short(found)
             return False
+        road.short(None)
         if isinstance(found, StorageFailed) and _is_there(box, item):
             return False
         kept: asyncio.Future[bool] = loop.create_future()
@@ -189,6 +196,10 @@ def _all(_item: Item) -> bool:
 def _no() -> bool:
     """Nothing more."""
     return False
+
+
+def _nobody(_why: HomiError | None) -> None:
+    """Nobody asks."""
 
 
 def _settle(told: "asyncio.Future[Value]", found: Value) -> None:

@@ -1,20 +1,24 @@
 """The order of a lane over a move: mail that went the old way comes before newer mail.
 
-Owns how long newer mail for a name that came here waits, and what this device says of
+Owns what newer mail for a name that came here waits for, and what this device says of
 the mail of names that left it.  homi-move(1) states the rule.
 """
 
 import asyncio
 import logging
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from homi.address import Address, Device, Name, parse_address
+from homi.amount import amount
+from homi.claims import Waited
 from homi.clock import Clock
-from homi.envelope import ASIDE, Rung
+from homi.envelope import ASIDE, Reason, Rung
 from homi.errors import HomiError, NotReached, StorageFailed, Unavailable
 from homi.moving.forwarding import LANDING, Forwarding
 from homi.moving.said import Asked, Far, Said
+from homi.moving.trail import MOST, Trail
 from homi.names import Names
 from homi.routing import ALIASES_MAX
 from homi.store.base import Store
@@ -23,9 +27,6 @@ from homi.store.places import queue_of
 
 log = logging.getLogger("homi.moving")
 
-LAPSE = 600.0  # s in which nothing moves: then order matters less than the mail
-MOST = 86_400.0  # s for one device: what it says of its mail may not be so
-SOONEST, LATEST = 0.05, 2.0  # s until it is looked at again
 LANDED = 500  # looks for what was at its commit point when the name came
 AWAY = (NotReached, StorageFailed, Unavailable)  # the other device may answer later
 
@@ -42,30 +43,6 @@ class Sides(NamedTuple):
     at: Callable[[str], None]
 
 
-class Trail:
-    """How far the older mail of a name is, to see whether it moves at all."""
-
-    def __init__(self, clock: Clock) -> None:
-        """Nothing was seen of it yet."""
-        self._clock = clock
-        self._seen: object = None
-        self._begun = self._since = clock.monotonic()
-        self._delay = SOONEST
-
-    async def look(self, seen: object) -> None:
-        """Wait a moment; TimeoutError where what is seen stays the same too long, or
-        it takes too long whatever is seen."""
-        now = self._clock.monotonic()
-        if now - self._begun >= MOST:
-            raise TimeoutError
-        if seen != self._seen:
-            self._seen, self._since, self._delay = seen, now, SOONEST
-        elif now - self._since >= LAPSE:
-            raise TimeoutError
-        await asyncio.sleep(self._delay)
-        self._delay = min(2 * self._delay, LATEST)
-
-
 class Ordering:
     """The names of one device that older mail is still coming for."""
 
@@ -74,7 +51,9 @@ class Ordering:
         self._sides = sides
         self._moves = sides.names.departures
         self._tasks: dict[Name, asyncio.Task[None]] = {}
-        self._walking: set[Name] = set()  # those that wait for other devices
+        self._walking: dict[Name, Trail] = {}  # those that wait for other devices
+        self._for: dict[Name, str] = {}  # what these wait for, in words
+        self._room: dict[Name, HomiError] = {}  # why what follows finds none
         self._lifted: set[Name] = set()  # those that wait for nothing any more
         self._stopping = False
 
@@ -99,8 +78,22 @@ class Ordering:
         if not self._moves.older(name):
             return False
         self._lifted.add(name)
+        self._waits(name, Waited(s=MOST))  # after a restart, too
         self._again(name)
         return True
+
+    def why(self, name: Name) -> HomiError | None:
+        """What newer mail of the name waits for; None: it waits for nothing."""
+        if (room := self._room.get(name)) is not None:
+            text = f"newer mail of {name} waits for room: {room.text}"
+            return NotReached(text, hint=room.hint, reason=room.reason)
+        if not self._moves.older(name):
+            return None
+        text, hint = f"newer mail of {name} goes into its mailbox now", "ask again"
+        if name in self._walking:
+            text = f"newer mail of {name} waits for {self._for.get(name, 'older mail')}"
+            hint = f"ask again; homi move {name} --abort goes on without it"
+        return NotReached(text, hint=hint, reason=Reason.MOVING)
 
     async def over(self, name: Name, patience: float) -> None:
         """Wait so many seconds at most until nothing of the name waits."""
@@ -110,6 +103,8 @@ class Ordering:
     def stop(self) -> None:
         """Begin nothing more; names.json says what is to be done."""
         self._stopping = True
+        for trail in self._walking.values():
+            trail.keep()
         for task in self._tasks.values():
             task.cancel()
 
@@ -150,8 +145,9 @@ class Ordering:
     def _ended(self, name: Name, task: "asyncio.Task[None]") -> None:
         """It is in order; where its wait was ended, the rest is done now."""
         del self._tasks[name]
-        walked = name in self._walking
-        self._walking.discard(name)
+        walked = self._walking.pop(name, None) is not None
+        self._for.pop(name, None)
+        self._room.pop(name, None)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("the order of %s is not settled", name, exc_info=error)
         elif task.cancelled() and walked and self._over(name):
@@ -160,38 +156,58 @@ class Ordering:
     def _over(self, name: Name) -> bool:
         """Whether nothing is waited for: nobody wants it, or it goes on from here."""
         claim = self._sides.names.get(name)
-        return name in self._lifted or claim is None or claim.moving is not None
+        lifted = name in self._lifted or self._moves.waited(name).s >= MOST
+        return lifted or claim is None or claim.moving is not None
 
     async def _run(self, name: Name) -> None:
         """Wait for what is older, then let what is newer follow it."""
-        sides = self._sides
+        sides, moves = self._sides, self._moves
         if not self._over(name):
-            self._walking.add(name)
+            keep = partial(self._waits, name)
+            trail = Trail(sides.clock, moves.waited(name), keep)
+            self._walking[name] = trail
             try:
-                for to in self._moves.older(name):
-                    await self._walk(name, parse_address(to))
+                for to in moves.older(name):
+                    await self._walk(trail, name, parse_address(to))
             except TimeoutError:
                 log.warning("%s: what is older does not come: newer mail goes on", name)
-            self._walking.discard(name)
+            del self._walking[name]
+            self._for.pop(name, None)
         sides.at("move-older")
-        count = await sides.forwarding.bring(name, lambda: self._moves.in_order(name))
+        end, short = partial(moves.in_order, name), partial(self._short, name)
+        count = await sides.forwarding.bring(name, end, short)
         self._lifted.discard(name)
         sides.at("move-ordered")
         log.info("%s is in order, %d letters waited for that", name, count)
 
-    async def _walk(self, name: Name, to: Address) -> None:
+    def _waits(self, name: Name, waited: Waited) -> None:
+        """Keep how long it was; a disk that takes nothing is no reason to end."""
+        try:
+            self._moves.waits(name, waited)
+        except StorageFailed as error:
+            log.warning("%s: how long it waits is not kept: %s", name, error.text)
+
+    def _short(self, name: Name, why: HomiError | None) -> None:
+        """Whether what waited finds room in the mailbox."""
+        if why is None:
+            self._room.pop(name, None)
+        else:
+            self._room[name] = why
+
+    async def _walk(self, trail: Trail, name: Name, to: Address) -> None:
         """Wait until nothing older comes by that address, nor by what it leads to."""
         for _ in range(ALIASES_MAX):
             if to.device in (None, self._sides.here):
                 return
-            trail = Trail(self._sides.clock)
-            await self._left(trail, to)
+            await self._left(trail, name, to)
             if (led := await self._passed(trail, name, to)) is None:
                 return
             to = led
 
-    async def _left(self, trail: Trail, to: Address) -> None:
-        """Wait until what is for that address here by now has left."""
+    async def _left(self, trail: Trail, name: Name, to: Address) -> None:
+        """Wait until what is for that address here by now has left; not where there is
+        no link any more that it could leave by."""
+        device = Device(to.device or "")
         box = self._sides.store.known(queue_of(Device(to.device or "")))
         if box is None:
             return
@@ -200,8 +216,13 @@ class Ordering:
                 break
             await asyncio.sleep(LANDING)
         upto = box.last_seq
-        while left := _waiting(box, str(to), upto):
-            await trail.look(("here", left))
+        while self._sides.far.linked(device):
+            if not (left := _waiting(box, str(to), upto)):
+                return
+            what = amount(left, "older message")
+            self._for[name] = f"{what} in the queue for {device}"
+            await trail.look(f"{left} for {device}")
+        log.warning("%s: nothing older leaves for %s: it is not linked", name, device)
 
     async def _passed(self, trail: Trail, name: Name, to: Address) -> Address | None:
         """Wait until what was for that address there has left there, too; the address
@@ -213,14 +234,17 @@ class Ordering:
                 said = await self._sides.far.ask(device, asked)
                 if said.settled:
                     return parse_address(said.to) if said.to else None
-            except AWAY:
-                await trail.look("away")
+            except AWAY as error:
+                self._for[name] = f"{device}, which may have older mail: {error.text}"
+                await trail.look(f"no word of {device}")
                 continue
             except HomiError as error:
                 log.warning("%s: nothing older comes from %s: %s", name, to, error.text)
                 return None
             upto = said.upto
-            await trail.look((upto, said.waiting))
+            what = amount(said.waiting, "older message")
+            self._for[name] = f"{what} that {device} has for it"
+            await trail.look(f"{said.waiting} on {device}")
 
 
 def _waiting(box: Mailbox, to: str, upto: int) -> int:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from homi.address import Device, Name
 from homi.claims import Claim
 from homi.clock import Clock
-from homi.errors import NotReached, Usage
+from homi.errors import HomiError, NotReached, Usage
 from homi.moved import MovePlan
 from homi.moving import workspace
 from homi.moving.forwarding import Forwarding
@@ -49,6 +49,8 @@ class Parts(NamedTuple):
     aside: Aside
     at: Callable[[str], None]
     stays: Callable[[Name], list[str]] = lambda _name: []  # what does, in words
+    # What newer mail of a name that came here waits for, if it does.
+    newer: Callable[[Name], HomiError | None] = lambda _name: None
 
 
 class Planning:
@@ -66,13 +68,9 @@ class Planning:
             raise Usage(f"{claim.name} is {what}, and cannot move")
         if order.device == self._parts.here:
             raise Usage(f"{claim.name} is on {order.device}")
-        if claim.came is not None and claim.came.older and claim.moving is None:
-            raise NotReached(
-                f"{claim.name} came from {claim.came.device} a moment ago, and older"
-                " mail is still on its way here",
-                hint=f"ask again; homi move {claim.name} --abort goes on without it",
-                reason="moving",
-            )
+        waits = self._parts.newer(claim.name)
+        if waits is not None and claim.moving is None:
+            raise waits
         owner = self._parts.owners.owner(claim.name)
         if owner is not None and owner.pid and not order.fork:
             raise NotReached(

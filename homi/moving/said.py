@@ -107,6 +107,10 @@ class Far(Protocol):
         """Its answer; the error it tells of, or 75 where none comes."""
         ...
 
+    def linked(self, device: Device) -> bool:
+        """Whether there is a link to it, up or down."""
+        ...
+
     async def put(self, device: Device, sha256: str) -> None:
         """Let a blob of ours be there, durably; 75 where it cannot be now."""
         ...

@@ -12,25 +12,27 @@ from typing import Any
 import pytest
 
 from homi import ids
-from homi.address import OWNER, Name
+from homi.address import OWNER, Device, Name
 from homi.callers import Caller
-from homi.claims import State
+from homi.claims import Came, State
 from homi.clock import SystemClock
 from homi.config import Config
 from homi.dial import leaves
+from homi.doors.answers import Answer
 from homi.doors.control import ControlDoor
 from homi.doors.office import Office
 from homi.doors.verbs import Verbs
 from homi.envelope import Reason, Rung
-from homi.errors import BadConfig
+from homi.errors import BadConfig, HomiError, NotReached
 from homi.inheritance import Bequest
 from homi.names import Names
 from homi.owners import Owners
 from homi.postmaster import Postmaster
-from homi.requests import CallerClass
+from homi.requests import CallerClass, Move
 from homi.sessions import Session, Sessions
 from homi.store.disk import RealDisk
 from homi.store.memory import MemoryStore
+from homi.store.places import queue_of
 from homi.store.quarantine import Quarantine
 from homi.store.state import StateFile
 
@@ -521,5 +523,41 @@ def test_a_file_in_the_place_of_the_socket_is_left_alone(
             while not house.path.exists():
                 await line.ask({"verb": "whoami"})
         assert "ok" in (await (await house.connect()).ask({"verb": "whoami"}))[0]
+
+    run(scenario)
+
+
+class FullDan:
+    """The moves of a device on which one mailbox is full."""
+
+    def move(self, request: Move, done: Callable[[Answer], None]) -> None:
+        """Nobody asks."""
+        raise NotImplementedError
+
+    def newer(self, name: Name) -> HomiError | None:
+        """Room, for that name."""
+        return NotReached("no room", reason="quota") if name == "dan" else None
+
+
+def test_what_waits_for_older_mail_of_a_name_is_told_with_it(
+    run: Callable[[Scenario], None],
+) -> None:
+    """Of two names in that queue each has its own reason, and one that is released
+    says how many of its messages these are."""
+
+    async def scenario(house: House) -> None:
+        line = await house.connect()
+        for name, device in (("cyd", "lab"), ("dan", "pi")):
+            came = Came(device=Device(device), name=Name(name))
+            house.names.departures.arrive(Name(name), came, 9, 0.0, {})
+            await line.ask(send(msg(name)))
+        house.office.moves = FullDan()
+        house.office.way = lambda _device: Reason.MOVING
+        (report,) = await line.ask({"verb": "queue", "name": "dan"})
+        place = queue_of(Device("mini"))
+        ways = {place: "moving", "cyd@mini": "", "dan@mini": "quota"}
+        assert report["ok"]["ways"] == ways
+        (freed,) = await line.ask({"verb": "release", "name": "cyd"})
+        assert (freed["ok"]["pending"], freed["ok"]["newer"]) == (1, 1)
 
     run(scenario)

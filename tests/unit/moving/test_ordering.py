@@ -7,14 +7,17 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from homi import gate
 from homi.address import Address, Device, Name
-from homi.claims import Came, Moving
+from homi.claims import Came, Moving, Waited
 from homi.envelope import LedgerLine, Reason, Rung, Via, Was
-from homi.errors import HomiError, NotReached, Usage
+from homi.errors import HomiError, NoSuchDevice, NotReached, Usage
 from homi.gate import HISTORY
+from homi.moving import forwarding
 from homi.moving.forwarding import Forwarding, Ways
-from homi.moving.ordering import LAPSE, MOST, Ordering, Sides
+from homi.moving.ordering import Ordering, Sides
 from homi.moving.said import Asked, Said
+from homi.moving.trail import LAPSE, MOST
 from homi.store.mailbox import Item
 from homi.store.places import queue_of
 from homi.submission import Stamp
@@ -31,17 +34,27 @@ class World(Bench):
     def __init__(self, root: Path) -> None:
         super().__init__(root)
         self.says: list[Said | HomiError] = []  # of lab and pi, in turn
+        self.answer: dict[Device, Said | HomiError] = {}  # always the same
         self.heard: list[tuple[Device, str, int]] = []
         self.steps: list[str] = []
+        self.unlinked: set[Device] = set()
         self.now = 0.0
         self.passes = 0.0  # s with each look
         post, store, record = self.postmaster, self.store, self.store.record
         ways = Ways(
             MINI, store, post.forward, post.bring, record, post.bounce, self.clock
         )
-        forwarding = self.forwarding = Forwarding(ways, self.steps.append)
+        self.forwarding = Forwarding(ways, self.steps.append)
         self.ordering = Ordering(
-            Sides(MINI, self.names, store, self, forwarding, self, self.steps.append)
+            Sides(
+                MINI,
+                self.names,
+                store,
+                self,
+                self.forwarding,
+                self,
+                self.steps.append,
+            )
         )
         self.names.add_alias("cyd", Address(CYD, LAB), 0.0)
 
@@ -61,12 +74,19 @@ class World(Bench):
     async def ask(self, device: Device, asked: Asked) -> Said:
         """The next that was laid down; the last one stays."""
         await asyncio.sleep(0)
-        assert (asked.do, asked.name) == ("older", CYD)
+        assert asked.do == "older"
         self.heard.append((device, asked.to, asked.upto))
-        said = self.says.pop(0) if len(self.says) > 1 else self.says[0]
+        if (told := self.answer.get(device)) is not None:
+            said = told
+        else:
+            said = self.says.pop(0) if len(self.says) > 1 else self.says[0]
         if isinstance(said, HomiError):
             raise said
         return said
+
+    def linked(self, device: Device) -> bool:
+        """As it is laid down."""
+        return device not in self.unlinked
 
     async def put(self, device: Device, sha256: str) -> None:
         """Nothing goes along."""
@@ -309,6 +329,117 @@ def test_it_goes_on_after_a_restart(run: Callable[..., None]) -> None:
         world.names.release("cyd")
         await world.ordered()
         assert world.box() == [new.id]
+
+    run(scenario)
+
+
+def test_what_cannot_leave_any_more_is_not_waited_for(run: Callable[..., None]) -> None:
+    """A message is in the queue for lab, which a person unlinks meanwhile."""
+
+    async def scenario(world: World) -> None:
+        new = letter("cyd")
+        await world.send(letter("cyd"))
+        world.comes()
+        await world.send(new)
+        world.says = [NoSuchDevice("lab is not linked")]
+        world.ordering.sweep()
+        await settled(world)
+        assert said(world) == "1 older message in the queue for lab"
+        world.unlinked.add(LAB)
+        await world.ordering.over(CYD, 5)
+        assert world.box() == [new.id]
+
+    run(scenario)
+
+
+def said(world: World, name: Name = CYD) -> str:
+    """What newer mail of a name waits for, as a person reads it."""
+    why = world.ordering.why(name)
+    return "" if why is None else why.text.partition("waits for ")[2]
+
+
+def test_a_full_mailbox_is_told_as_what_newer_mail_waits_for(
+    run: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing older is waited for any more, so no order of a person ends it: it goes
+    on when there is room."""
+    monkeypatch.setattr(forwarding, "FIRST", 0.0)
+    monkeypatch.setattr(forwarding, "LONGEST", 0.0)
+
+    async def scenario(world: World) -> None:
+        old, new = letter("cyd"), letter("cyd")
+        world.comes()
+        await world.send(old, BACK, hops=("mini", "lab"))
+        await world.send(new)
+        monkeypatch.setattr(gate, "QUOTA_PENDING", 1)
+        world.says = [Said(upto=4, waiting=2)]
+        world.ordering.sweep()
+        await settled(world)
+        assert said(world) == "2 older messages that lab has for it"
+        assert world.ordering.lift(CYD)
+        await settled(world)
+        why = world.ordering.why(CYD)
+        assert why is not None
+        assert "waits for room: the mailbox holds 1 pending" in why.text
+        assert (why.reason, why.hint) == (
+            "quota",
+            "its owner must read or ack some (homi queue)",
+        )
+        line = LedgerLine(seq=1, id=old.id, rung=Rung.SEEN, at="x")
+        world.store.record(CYD, line)
+        await world.ordering.over(CYD, 5)
+        assert world.box() == [new.id]
+        assert world.ordering.why(CYD) is None
+
+    run(scenario)
+
+
+def test_two_names_that_wait_take_neither_time_nor_room_from_each_other(
+    run: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of it stands in one queue: each name has a bound of its own there, and the
+    one whose older mail is here goes on."""
+
+    async def scenario(world: World) -> None:
+        dan = Name("dan")
+        world.comes()
+        came = Came(device=PI, name=dan)
+        world.names.departures.arrive(dan, came, 9, 0.0, {})
+        monkeypatch.setattr(gate, "QUOTA_PENDING", 1)
+        first, second = letter("cyd"), letter("dan")
+        await world.send(first)
+        full = await world.send(letter("cyd"))
+        assert full.error is not None
+        assert "1 messages for cyd wait for older mail of it" in full.error.text
+        assert (await world.send(second)).to == "dan@mini"
+        world.answer = {LAB: NotReached("lab does not answer"), PI: Said(settled=True)}
+        world.ordering.sweep()
+        await world.ordering.over(dan, 5)
+        assert [one.id for one in world.store.mailbox(dan).pending.values()] == [
+            second.id
+        ]
+        assert world.ordering.why(dan) is None
+        assert said(world) == "lab, which may have older mail: lab does not answer"
+        assert [item.id for item in world.aside()] == [first.id]
+
+    run(scenario)
+
+
+def test_that_nobody_is_to_wait_is_known_after_a_restart(
+    run: Callable[..., None],
+) -> None:
+    """The mailbox had no room before."""
+
+    async def scenario(world: World) -> None:
+        new = letter("cyd")
+        world.comes()
+        await world.send(new)
+        world.names.departures.waits(CYD, Waited(s=MOST))
+        world.says = [NotReached("lab does not answer")]
+        await world.ordered()
+        assert world.heard == []
+        assert world.box() == [new.id]
+        assert world.names.departures.waited(CYD) == Waited()
 
     run(scenario)
 

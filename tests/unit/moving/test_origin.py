@@ -109,6 +109,10 @@ class World:
             self.meanwhile()
         return await self.target.answer(LAPTOP, asked)
 
+    def linked(self, device: Device) -> bool:
+        """There is one other."""
+        return device == MINI
+
     async def put(self, device: Device, sha256: str) -> None:
         """A blob is there."""
         assert device == MINI
