@@ -50,6 +50,7 @@ class Moving(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     cwd: str = ""  # its folder there
     session: str = ""  # whose conversation goes along; empty: of the last one known
     spawn: bool = False  # an agent is to be started for it there
+    manifest: str = ""  # SHA-256 of what goes along, while it is kept here
 
 
 class Waited(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -178,6 +179,7 @@ class Forced(msgspec.Struct, frozen=True):
     device: Device
     to: Name  # what the name may be called there
     generation: int  # the name has here now: a lower one yields
+    manifest: str = ""  # SHA-256 of what went along, and is of no use there
 
 
 class Arrival(msgspec.Struct, frozen=True):

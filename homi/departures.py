@@ -89,10 +89,21 @@ class Departures:
 
     def same(self, name: Name, device: Device, to: Name, fork: bool = False) -> Moving:
         """The move under way, if it goes there; 75 for one that goes elsewhere."""
-        claim, moving = self._moving(name)
+        _, moving = self._moving(name)
         if fork or (moving.device, moving.to) != (device, to):
-            raise _moves(claim, moving)
+            to_there = f"{moving.to}@{moving.device}"
+            raise NotReached(
+                f"{name} is on its way to {to_there} since {moving.at}",
+                hint=f"homi move {name} --abort ends that",
+                reason="moving",
+            )
         return moving
+
+    def packed(self, name: Name, manifest: str) -> None:
+        """What goes along is kept here as that, and is to be removed again."""
+        claim, moving = self._moving(name)
+        if moving.manifest != manifest:
+            self._keep(replace(claim, moving=replace(moving, manifest=manifest)))
 
     def arrived(self, name: Name) -> None:
         """It is claimed there: from now on there is no way back but another move."""
@@ -115,7 +126,8 @@ class Departures:
         fences = remembered(state.fences, name, generation, state.claims)
         told = dict(state.forced)
         if forced:
-            told[name] = Forced(moving.device, moving.to, generation)
+            gone = moving.manifest
+            told[name] = Forced(moving.device, moving.to, generation, gone)
         stays = replace(claim, moving=None, generation=generation)
         self._keep(stays, fences=fences, forced=told)
         return stays
@@ -336,12 +348,3 @@ def _same(claim: Claim, came: Came) -> bool:
     """Whether the claim came from there."""
     known = claim.came
     return known is not None and (known.device, known.name) == (came.device, came.name)
-
-
-def _moves(claim: Claim, moving: Moving) -> NotReached:
-    """Why it cannot be moved to yet another place."""
-    return NotReached(
-        f"{claim.name} is on its way to {moving.to}@{moving.device} since {moving.at}",
-        hint=f"homi move {claim.name} --abort ends that",
-        reason="moving",
-    )

@@ -26,8 +26,7 @@ from homi.links.talk import Talk
 from homi.moved import MoveDone
 from homi.moving.planning import Order
 from homi.moving.running import Running, Where, result
-from homi.moving.said import VERB, Asked, Said
-from homi.moving.target import decode
+from homi.moving.said import VERB, Asked, Said, decode
 from homi.requests import Move
 from homi.store.blobs import failed
 from homi.store.fault import from_environment

@@ -72,4 +72,4 @@ class Starting:
 
 def _look(cwd: str, path: str) -> None:
     """66 or 69 where the folder or the program is not there."""
-    launch.program([CLAUDE], path, launch.folder(cwd))
+    launch.program([CLAUDE], path, launch.folder(cwd), launch.CLIENT)

@@ -13,7 +13,7 @@ import click
 import msgspec
 
 from homi import paths
-from homi.address import show
+from homi.address import parse_address, show
 from homi.admitted import Imported, ImportedRow
 from homi.cli import options, output
 from homi.cli.caller import connect
@@ -76,6 +76,7 @@ def import_(
       $ homi export gds-agent | homi --home other import gds-agent
       $ homi import archive --format mbox < old.mbox
     """
+    parse_address(name)  # a mistake in it is told before any mail is asked for
     found = read(source, form, pending=pending)
     _, client = connect(paths.state_root(home))
     if client is None:

@@ -107,7 +107,7 @@ class Spawning:
         """What is to be started, once nothing of it is missing; blocks."""
         path = request.path or os.environ.get("PATH", os.defpath)
         cwd = launch.folder(request.cwd)
-        launch.program([request.client], path, cwd)
+        launch.program([request.client], path, cwd, launch.CLIENT)
         made = ""
         if request.worktree:
             made = cwd = tree.make(Path(self._office.root), name, cwd)

@@ -53,7 +53,8 @@ class Ordering:
         self._tasks: dict[Name, asyncio.Task[None]] = {}
         self._walking: dict[Name, Trail] = {}  # those that wait for other devices
         self._for: dict[Name, str] = {}  # what these wait for, in words
-        self._room: dict[Name, HomiError] = {}  # why what follows finds none
+        # Those whose newer mail follows, with why it finds no room.
+        self._room: dict[Name, HomiError | None] = {}
         self._lifted: set[Name] = set()  # those that wait for nothing any more
         self._stopping = False
 
@@ -89,10 +90,10 @@ class Ordering:
             return NotReached(text, hint=room.hint, reason=room.reason)
         if not self._moves.older(name):
             return None
-        text, hint = f"newer mail of {name} goes into its mailbox now", "ask again"
-        if name in self._walking:
-            text = f"newer mail of {name} waits for {self._for.get(name, 'older mail')}"
-            hint = f"ask again; homi move {name} --abort goes on without it"
+        text = f"newer mail of {name} waits for {self._for.get(name, 'older mail')}"
+        hint = f"ask again; homi move {name} --abort goes on without it"
+        if name in self._room:
+            text, hint = f"newer mail of {name} goes into its mailbox now", "ask again"
         return NotReached(text, hint=hint, reason=Reason.MOVING)
 
     async def over(self, name: Name, patience: float) -> None:
@@ -174,6 +175,7 @@ class Ordering:
             del self._walking[name]
             self._for.pop(name, None)
         sides.at("move-older")
+        self._room[name] = None
         end, short = partial(moves.in_order, name), partial(self._short, name)
         count = await sides.forwarding.bring(name, end, short)
         self._lifted.discard(name)
@@ -189,10 +191,7 @@ class Ordering:
 
     def _short(self, name: Name, why: HomiError | None) -> None:
         """Whether what waited finds room in the mailbox."""
-        if why is None:
-            self._room.pop(name, None)
-        else:
-            self._room[name] = why
+        self._room[name] = why
 
     async def _walk(self, trail: Trail, name: Name, to: Address) -> None:
         """Wait until nothing older comes by that address, nor by what it leads to."""

@@ -5,12 +5,14 @@ asked: what the other one says counts.  homi-move(1).
 """
 
 import logging
+from contextlib import suppress
 
-from homi.address import Address, Name
+from homi.address import Address, Device, Name
 from homi.amount import amount
 from homi.claims import Alias, Claim, Forced, Moving
 from homi.errors import HomiError, NotReached, Usage
 from homi.moved import MoveDone, MovePlan
+from homi.moving.parcel import Packed
 from homi.moving.planning import Order, Parts, Planning
 from homi.moving.said import Asked, Do, Manifest, Said
 from homi.store.blobs import failed
@@ -75,9 +77,11 @@ class Origin:
         """Let the name stay; 75 where it is there already, or nobody says."""
         _, moving = self._moving(name)
         if not force:
-            said = await self._ask(name, moving, "cancel")
+            said = await self._ask(name, moving, "cancel", moving.manifest)
             if said.there:
                 self._moves.arrived(name)
+        if force or not self._moving(name)[1].there:
+            await self._drop(name)
         stays = self._moves.cancel(name, forced=force)
         log.info("%s stays, in generation %d", name, stays.generation)
         return MoveDone(
@@ -95,7 +99,13 @@ class Origin:
 
     async def tell(self, name: Name, one: Forced) -> None:
         """Tell a device of a move that was ended without it."""
-        asked = Asked(do="yield", name=name, to=one.to, generation=one.generation)
+        asked = Asked(
+            do="yield",
+            name=name,
+            to=one.to,
+            generation=one.generation,
+            manifest=one.manifest,
+        )
         await self._parts.far.ask(one.device, asked)
         self._moves.told(name, one)
 
@@ -105,29 +115,35 @@ class Origin:
         """From wherever it stands to its end."""
         parts = self._parts
         claim, moving = self._moving(name)
-        count, sha256 = 0, ""
+        count = 0
         if not moving.there:
             try:
-                count, sha256 = await self._claim_there(claim, moving)
+                count = await self._claim_there(claim, moving)
             except HomiError as error:
                 await self._back(name, moving, error)
             except OSError as error:
                 await self._back(name, moving, failed(error))
             self._moves.arrived(name)
         parts.at("move-there")
+        await self._drop(name)
         to = Address(moving.to, moving.device)
         forwarded = await parts.forwarding.run(
             name, to, moving.generation, lambda: self._moves.leave(name)
         )
         parts.at("move-left")
         log.info("%s moved to %s, %d letters after it", name, to, forwarded)
-        if sha256:
-            await parts.aside(parts.packing.drop, sha256)
         return await self._compare(name, moving, plan, count, forwarded)
 
-    async def _claim_there(self, claim: Claim, moving: Moving) -> tuple[int, str]:
+    async def _drop(self, name: Name) -> None:
+        """Keep nothing more of what goes along, which a daemon before may have packed:
+        asked before what is known of it is, so that a crash leaves nothing behind."""
+        sha256 = self._moving(name)[1].manifest
+        if sha256:
+            await self._parts.aside(self._parts.packing.drop, sha256)
+
+    async def _claim_there(self, claim: Claim, moving: Moving) -> int:
         """Copy what goes along, then have it claimed: that is the commit.  How many
-        finished messages went along, and the manifest."""
+        finished messages went along."""
         parts = self._parts
         base = Manifest(
             name=claim.name,
@@ -136,32 +152,43 @@ class Origin:
             generation=moving.generation,
             cwd=moving.cwd,
         )
-        sha256, manifest = await self._copied(claim, moving, base, fork=False)
-        said = await self._ask(claim.name, moving, "claim", sha256)
+        packed = await self._packed(claim, moving, base, fork=False)
+        await self._put(moving.device, packed)
+        said = await self._ask(claim.name, moving, "claim", packed.sha256)
         if not said.there:
             raise NotReached(f"{moving.device} did not claim it", reason="moving")
         parts.at("move-claimed")
-        return manifest.history.count if manifest.history else 0, sha256
+        history = packed.manifest.history
+        return history.count if history else 0
 
-    async def _copied(
+    async def _packed(
         self, claim: Claim, moving: Moving, base: Manifest, *, fork: bool
-    ) -> tuple[str, Manifest]:
-        """All that goes along is there, as blobs."""
+    ) -> Packed:
+        """All that goes along is here, as blobs."""
         parts = self._parts
-        session = moving.session
-        packed = await parts.aside(parts.packing.pack, claim, base, session, fork)
+        packed: Packed = await parts.aside(
+            parts.packing.pack, claim, base, moving.session, fork
+        )
+        if not fork:
+            if packed.sha256 != moving.manifest:
+                await self._drop(claim.name)  # that of a daemon before
+            self._moves.packed(claim.name, packed.sha256)
         parts.at("move-packed")
+        return packed
+
+    async def _put(self, device: Device, packed: Packed) -> None:
+        """And there: the manifest first, so that who has a part knows whose it is."""
+        await self._parts.far.put(device, packed.sha256)
         for part in packed.manifest.parts:
-            await parts.far.put(moving.device, part.sha256)
-        await parts.far.put(moving.device, packed.sha256)
-        parts.at("move-copied")
-        return packed.sha256, packed.manifest
+            await self._parts.far.put(device, part.sha256)
+        self._parts.at("move-copied")
 
     async def _back(self, name: Name, moving: Moving, error: HomiError) -> None:
         """Something went wrong before it was known to be claimed there.  Returns where
         it is; else the name stays, if the other device agrees, and error is told."""
+        manifest = self._moving(name)[1].manifest
         try:
-            if (await self._ask(name, moving, "cancel")).there:
+            if (await self._ask(name, moving, "cancel", manifest)).there:
                 return
         except HomiError as why:
             log.warning("%s is moving (%s; %s)", name, error.text, why.text)
@@ -172,6 +199,7 @@ class Origin:
                 f" homi move {name} --abort ends it",
                 reason="moving",
             ) from error
+        await self._drop(name)
         self._moves.cancel(name)
         text = f"{name} stays here: {error.text}"
         raise type(error)(text, hint=error.hint, reason=error.reason) from error
@@ -194,9 +222,16 @@ class Origin:
             generation=generation,
             cwd=plan.cwd_there,
         )
-        sha256, _ = await self._copied(claim, moving, base, fork=True)
-        await self._ask(claim.name, moving, "claim", sha256, fork=True)
-        await self._parts.aside(self._parts.packing.drop, sha256)
+        packed = await self._packed(claim, moving, base, fork=True)
+        sha256 = packed.sha256
+        try:
+            await self._put(moving.device, packed)
+            await self._ask(claim.name, moving, "claim", sha256, fork=True)
+        except HomiError:
+            if not await self._forked(claim.name, moving, sha256):
+                raise
+        finally:
+            await self._parts.aside(self._parts.packing.drop, sha256)
         done = await self._compare(claim.name, moving, plan, 0, 0)
         return MoveDone(
             name=done.name,
@@ -207,6 +242,13 @@ class Origin:
             generation=generation,
             notes=done.notes,
         )
+
+    async def _forked(self, name: Name, moving: Moving, sha256: str) -> bool:
+        """Whether a copy is there though no answer came; else nothing of it stays."""
+        with suppress(HomiError):
+            said = await self._ask(name, moving, "cancel", sha256, fork=True)
+            return said.there
+        return False
 
     async def _compare(
         self,

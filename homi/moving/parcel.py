@@ -58,11 +58,7 @@ class Parcels:
     def open(self, sha256: str) -> Manifest:
         """The manifest of a parcel all of which is here; 66 where a part is missing,
         65 and 76 where it cannot be read."""
-        try:
-            data = b"".join(_plain(self._blobs.read(sha256), MANIFEST))
-            manifest = _decode(data)
-        except (msgspec.DecodeError, RecursionError, BadMessage) as error:
-            raise BadMessage(f"the manifest {sha256[:12]} is none") from error
+        manifest = self._manifest(sha256)
         if manifest.v != VERSION:
             text = f"a manifest of version {manifest.v}, this homi reads {VERSION}"
             raise VersionMismatch(text, hint="run the same homi on both devices")
@@ -89,7 +85,7 @@ class Parcels:
     def drop(self, sha256: str) -> None:
         """Remove a parcel; what of it is gone already is no matter."""
         try:
-            parts = [part.sha256 for part in self.open(sha256).parts]
+            parts = [part.sha256 for part in self._manifest(sha256).parts]
         except HomiError:
             parts = []
         for each in (*parts, sha256):
@@ -97,6 +93,25 @@ class Parcels:
                 self._blobs.remove(each)
             except OSError:
                 continue  # it takes room, and does no other harm
+
+    def drop_of(
+        self, sha256: str, device: str, name: str, to: str, generation: int
+    ) -> None:
+        """As drop(), where it is the parcel of that very move."""
+        try:
+            found = self._manifest(sha256)
+        except HomiError:
+            return
+        told = (found.device, found.name, found.to, found.generation)
+        if told == (device, name, to, generation):
+            self.drop(sha256)
+
+    def _manifest(self, sha256: str) -> Manifest:
+        """The manifest of a parcel, whatever of it is here; 65, 66."""
+        try:
+            return _decode(b"".join(_plain(self._blobs.read(sha256), MANIFEST)))
+        except (msgspec.DecodeError, RecursionError, BadMessage) as error:
+            raise BadMessage(f"the manifest {sha256[:12]} is none") from error
 
     def _part(self, lines: Iterable[bytes]) -> Part:
         """Keep lines, packed."""

@@ -46,6 +46,9 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     upto: Count = 0  # of the queue there, as it was told before
 
 
+decode = msgspec.json.Decoder(Asked).decode  # ValueError for what is no question
+
+
 class Said(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Its answer."""
 

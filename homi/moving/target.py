@@ -8,8 +8,6 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, Protocol
 
-import msgspec
-
 from homi.address import Device, Name, parse_claimable
 from homi.amount import amount
 from homi.claims import Came, Claim, real_folder
@@ -110,9 +108,9 @@ class Target:
             case "status":
                 return Said(there=self._is_there(name, device, asked))
             case "cancel":
-                return self._cancel(name, device, asked)
+                return await self._cancel(name, device, asked)
             case "yield":
-                return self._yield(name, device, asked)
+                return await self._yield(name, device, asked)
             case _:
                 return await self._counts(name)
 
@@ -203,14 +201,21 @@ class Target:
         generation = max(asked.generation, 1)
         return asked.do != "plan" and self._moves.came(name, device, of, generation)
 
-    def _cancel(self, name: Name, device: Device, asked: Asked) -> Said:
+    async def _cancel(self, name: Name, device: Device, asked: Asked) -> Said:
         """Never take it in that generation, unless that is done already."""
         if self._is_there(name, device, asked):
             return Said(there=True)
         self._moves.fence(name, asked.generation)
+        await self._drop(device, asked, asked.generation)
         return Said()
 
-    def _yield(self, name: Name, device: Device, asked: Asked) -> Said:
+    async def _drop(self, device: Device, asked: Asked, generation: int) -> None:
+        """Keep nothing of what came for a move that will never be."""
+        if asked.manifest:
+            told = (asked.manifest, device, asked.name, asked.to, generation)
+            await self._here.aside(self._here.parcels.drop_of, *told)
+
+    async def _yield(self, name: Name, device: Device, asked: Asked) -> Said:
         """It is there again, in a higher generation: what is here follows it."""
         now, of = self._here.clock.wall(), Name(asked.name)
         gone = self._moves.give_back(name, of, device, asked.generation, now)
@@ -218,6 +223,8 @@ class Target:
             self.leaves(name)
         else:
             self._moves.fence(name, asked.generation)
+            # That of the move which was ended was one lower.
+            await self._drop(device, asked, asked.generation - 1)
         return Said()
 
     # ---- what comes with it ----
@@ -333,11 +340,3 @@ def _open(claim: Claim) -> bool:
     """Whether something that came with it is not in place, or not begun."""
     came = claim.came
     return came is not None and bool(came.manifest or came.spawn)
-
-
-def decode(line: bytes) -> Asked:
-    """The question in a line; who calls deals with what is none."""
-    return _decode(line)
-
-
-_decode = msgspec.json.Decoder(Asked).decode

@@ -11,9 +11,13 @@ from homi.address import show
 from homi.errors import NoInput, Unavailable, Usage
 from homi.peers import process
 
+PLACES = "put its folder there, or give its whole path"
+CLIENT = "install it, or put its folder there"  # who names a client has no path to give
 
-def program(argv: list[str], path: str, cwd: str) -> str:
-    """The program as a path; 64 for none, 69 with the PATH it was looked for in."""
+
+def program(argv: list[str], path: str, cwd: str, hint: str = PLACES) -> str:
+    """The program as a path; 64 for none, 69 with the PATH it was looked for in, and
+    that hint."""
     if not argv or not argv[0]:
         raise Usage("what is to be started?", hint="NAME -- ARGV...")
     if any("\0" in word for word in argv):
@@ -28,7 +32,7 @@ def program(argv: list[str], path: str, cwd: str) -> str:
     if found is None:
         raise Unavailable(
             f"no program {show(word)} in PATH ({path})",
-            hint="put its folder there, or give its whole path",
+            hint=hint,
         )
     return found
 

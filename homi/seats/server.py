@@ -90,6 +90,8 @@ class Server:
     def seats(self) -> list[Seat]:
         """Every seat, the oldest first."""
         listing = ("list-panes", "-a", "-F", _FACTS)
+        if not os.path.lexists(self.tmux.socket):
+            return []  # no server ever ran: that needs no tmux to know
         try:
             found = self._listed(listing)
             if any(seat.pane.dead and not seat.ended for seat in found):

@@ -69,7 +69,7 @@ class Seated:
         """Open a seat of the name; a dead one of that name makes room for it."""
         path = spawned.path or os.environ.get("PATH", os.defpath)
         argv = clients.command(spawned.client, Name(run.called), spawned.argv)
-        argv[0] = launch.program(argv, path, spawned.cwd)
+        argv[0] = launch.program(argv, path, spawned.cwd, launch.CLIENT)
         opening = Opening(
             name=self._free(spawned.name),
             argv=argv,

@@ -5,6 +5,7 @@ there once, and in the order of its lane.
 """
 
 import itertools
+import re
 import signal
 from collections.abc import Iterator
 
@@ -172,12 +173,12 @@ def test_a_person_lets_newer_mail_go_on_where_the_other_device_is_away(
     assert gone.wait(PATIENCE) == -signal.SIGKILL
     sent = laptop.send("gus", "newer", sender="bob")
     again(laptop)
-    assert "newer mail waits for older mail from mini" in laptop.ok("ls")
+    assert re.search("newer mail of gus waits for .*older mail", laptop.ok("ls"))
     assert laptop.lines("gus") == []
     assert "\tmoving\t" in laptop.ok("queue", "gus")
     assert laptop.homi("trace", sent).stderr == ""
     refused = laptop.homi("move", "gus", "mini")
-    assert (refused.returncode, "still on its way here" in refused.stderr) == (75, True)
+    assert (refused.returncode, "older mail" in refused.stderr) == (75, True)
     assert laptop.ok("move", "gus", "--abort") == "gus stays here\n"
     assert ids(laptop, "gus") == [sent]
     assert laptop.homi("move", "gus", "--abort").returncode == 64

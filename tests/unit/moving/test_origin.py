@@ -27,6 +27,10 @@ MOVING = Moving(device=MINI, to=ADA, generation=0)
 ORDER = Order(name=ADA, device=MINI, to=ADA)
 
 
+class Killed(Exception):
+    """What a test has happen in the place of a kill."""
+
+
 class Empty(Forwarding):
     """No mail waits for anybody."""
 
@@ -65,6 +69,9 @@ class World:
         self.forwarding = Empty()
         self.meanwhile: Callable[[], object] = lambda: None  # while the plan is made
         self.error: Exception | None = None  # of packing
+        self.puts = -1  # blobs that cross before the link is down; -1: all
+        self.deaf: set[str] = set()  # answers that get lost
+        self.dies = ""  # the step behind which the daemon here is killed
         names = self.here.names
         names.claim("ada", None, NOW)
         self.registry = registry
@@ -77,19 +84,36 @@ class World:
             self.count,
             self.here.parcels,
         )
-        self.origin = Origin(
-            Parts(
-                here=LAPTOP,
-                names=names,
-                owners=self.owners,
-                far=self,
-                packing=packing,
-                forwarding=self.forwarding,
-                clock=SystemClock(),
-                aside=self.aside,
-                at=lambda _point: None,
-            )
+        self.parts = Parts(
+            here=LAPTOP,
+            names=names,
+            owners=self.owners,
+            far=self,
+            packing=packing,
+            forwarding=self.forwarding,
+            clock=SystemClock(),
+            aside=self.aside,
+            at=self.at,
         )
+        self.origin = Origin(self.parts)
+
+    def at(self, point: str) -> None:
+        """What a test wants behind a step."""
+        if point == self.dies:
+            raise Killed
+
+    def again(self) -> None:
+        """The daemon here is started once more."""
+        self.dies = ""
+        self.origin = Origin(self.parts)
+
+    def blobs(self) -> list[str]:
+        """Everything that lies in blobs/ of either device."""
+        folders = (self.here.root / "blobs", self.there.root / "blobs")
+        found = [
+            one for folder in folders if folder.is_dir() for one in folder.iterdir()
+        ]
+        return [f"{one.parent.parent.name}/{one.name}" for one in found]
 
     def count(self, _name: Name) -> int:
         """No finished messages."""
@@ -107,7 +131,10 @@ class World:
         self.heard.append(asked.do)
         if asked.do == "plan":
             self.meanwhile()
-        return await self.target.answer(LAPTOP, asked)
+        said = await self.target.answer(LAPTOP, asked)
+        if asked.do in self.deaf:
+            raise NotReached("mini does not answer", reason="link-down")
+        return said
 
     def linked(self, device: Device) -> bool:
         """There is one other."""
@@ -116,6 +143,9 @@ class World:
     async def put(self, device: Device, sha256: str) -> None:
         """A blob is there."""
         assert device == MINI
+        if self.puts == 0:
+            raise NotReached("mini is away", reason="link-down")
+        self.puts -= 1
         self.there.blobs.keep(self.here.blobs.read(sha256))
 
     def goes(self, order: Order = ORDER) -> MoveDone:
@@ -192,3 +222,60 @@ def test_a_name_stays_where_the_disk_refuses_what_goes_along(world: World) -> No
     assert (claim.moving, claim.generation) == (None, 3)
     world.error = None
     assert world.goes().generation == 4
+
+
+@pytest.mark.parametrize("puts", [0, 1])
+def test_a_move_that_fails_leaves_nothing_of_what_went_along(
+    world: World, puts: int
+) -> None:
+    """Neither here nor, of what had crossed by then, there."""
+    world.puts = puts
+    with pytest.raises(NotReached, match="ada stays here: mini is away"):
+        world.goes()
+    assert world.blobs() == []
+    world.puts = -1
+    assert world.goes().done == "moved"
+    assert world.blobs() == []
+
+
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize("step", ["move-packed", "move-copied"])
+def test_nothing_is_left_of_one_that_is_ended_after_a_kill(
+    world: World, step: str, *, force: bool
+) -> None:
+    """The next daemon knows what the one before had packed; one that is ended by force
+    is told there when they meet."""
+    world.dies = step
+    with pytest.raises(Killed):
+        world.goes()
+    assert len(world.blobs()) >= 2
+    world.again()
+    asyncio.run(world.origin.abort(ADA, force=force))
+    if force:
+        assert not [one for one in world.blobs() if one.startswith("here/")]
+        for name, one in world.here.names.departures.forced().items():
+            asyncio.run(world.origin.tell(Name(name), one))
+    assert world.blobs() == []
+    assert world.here.names.require("ada").moving is None
+
+
+@pytest.mark.parametrize("step", ["move-packed", "move-claimed", "move-there"])
+def test_nor_of_one_that_goes_on_after_a_kill(world: World, step: str) -> None:
+    world.dies = step
+    with pytest.raises(Killed):
+        world.goes()
+    world.again()
+    assert asyncio.run(world.origin.resume(ADA)).done == "moved"
+    assert world.blobs() == []
+
+
+def test_a_copy_leaves_nothing_and_is_one_though_no_answer_came(world: World) -> None:
+    """It is asked whether it is there, and else nothing of it stays there."""
+    fork = ORDER._replace(fork=True, to=Name("trial"))
+    world.puts = 0
+    with pytest.raises(NotReached, match="mini is away"):
+        world.goes(fork)
+    assert world.blobs() == []
+    world.puts, world.deaf = -1, {"claim"}
+    assert world.goes(fork).done == "forked"
+    assert world.blobs() == []
