@@ -16,6 +16,7 @@ from homi.commands import ready
 from homi.connection import Connection
 from homi.errors import Usage
 from homi.orders.commands import CommandBind
+from homi.seats import launch
 from homi.spawn import clients, tree
 
 HOME = "CODEX_HOME"
@@ -30,6 +31,10 @@ def bind(
             f"no client {show(client)} is known",
             hint=f"one of {', '.join(clients.CLIENTS)}",
         )
+    # Before a tree is made: nothing is begun for a program that is not there.
+    _, template = ready.load(client)
+    path = os.environ.get("PATH", "")
+    launch.program(template.argv, path, launch.folder(cwd), launch.CLIENT)
     where = tree.make(root, parse_claimable(name), cwd) if own else cwd
     return order(root, name, client, argv, where)
 

@@ -62,6 +62,10 @@ def _request(name: str, asked: dict[str, bool | str | None]) -> Move:
         raise Usage("--force goes with --abort")
     if asked["abort"] and (asked["device"] or asked["to"] or asked["fork"]):
         raise Usage("--abort takes the name alone", hint=f"homi move {name} --abort")
+    if asked["fork"] and not asked["to"]:
+        raise Usage("a copy has a name of its own there: --as NEW")
+    if asked["session"] == "":
+        raise Usage("'' is no session", hint="leave --session out: it is the last one")
     cwd = asked["cwd"]
     if isinstance(cwd, str) and "@" in name:
         asked["cwd"] = os.path.abspath(os.path.expanduser(cwd))

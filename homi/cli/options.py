@@ -3,6 +3,7 @@
 Owns the translation of homi.cli.fast's table, so that each option is spelled once.
 """
 
+import os
 import time
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +14,7 @@ from homi.address import show
 from homi.cli.fast import OPTIONS
 from homi.cli.submission import NEEDS, RUNGS
 from homi.clock import moment, rfc3339
-from homi.errors import Usage
+from homi.errors import NoInput, Usage
 
 Command = Callable[..., Any]
 
@@ -111,3 +112,15 @@ def _seconds(text: str) -> float:
     if not 0 <= seconds <= SECONDS_MAX:
         raise click.BadParameter(f"{show(text)} is no time from 0 to {SECONDS_MAX} s")
     return seconds
+
+
+def folder(given: str | None) -> str:
+    """The folder of an option, this one where it is not given, as the daemon can find
+    it; 66 for none."""
+    where = os.curdir if given is None else given
+    if not where:
+        raise NoInput("no folder ''")
+    try:
+        return os.path.abspath(os.path.expanduser(where))
+    except OSError:
+        raise NoInput(f"no folder {show(where)}: it was removed") from None

@@ -57,7 +57,7 @@ def spawn(
         i=1,
         name=name,
         argv=list(argv),
-        cwd=os.path.abspath(os.path.expanduser(cwd or os.curdir)),
+        cwd=options.folder(cwd),
         client=client,
         columns=columns,
         rows=rows,

@@ -15,13 +15,12 @@ import msgspec
 from msgspec.structs import replace
 
 from homi import paths
-from homi.address import show
 from homi.cli import headless as runs
 from homi.cli import options, output
 from homi.cli.options import Command
 from homi.connection import Connection
 from homi.dial import TRIES, Late, Lost
-from homi.errors import HomiError, NoInput, Usage
+from homi.errors import HomiError, Usage
 from homi.orders.spawn import Respawn, Spawn, Unspawn
 from homi.render import Cell
 from homi.spawn.clients import CLAUDE, CLIENTS
@@ -107,7 +106,7 @@ def spawn(
         )
     if headless:
         word, own = how["client"], how["worktree"]
-        done = runs.bind(root, name, argv, word, _folder(how["cwd"]), own=own)
+        done = runs.bind(root, name, argv, word, options.folder(how["cwd"]), own=own)
         runs.tell(done, as_json=as_json)
         return
     request = replace(asked(name, argv, how), on_mail=on_mail)
@@ -242,7 +241,7 @@ def asked(name: str, argv: tuple[str, ...], how: How) -> Spawn:
     return Spawn(
         i=1,
         name=name,
-        cwd=_folder(how["cwd"]),
+        cwd=options.folder(how["cwd"]),
         client=how["client"],
         argv=list(argv),
         path=os.environ.get("PATH", ""),
@@ -250,14 +249,6 @@ def asked(name: str, argv: tuple[str, ...], how: How) -> Spawn:
         timeout=seconds(how["timeout"]),
         order=secrets.token_hex(8),
     )
-
-
-def _folder(cwd: str | None) -> str:
-    """The folder as the daemon can find it."""
-    try:
-        return os.path.abspath(os.path.expanduser(cwd or os.curdir))
-    except OSError:
-        raise NoInput(f"no folder {show(cwd or os.curdir)}: it was removed") from None
 
 
 def seconds(timeout: float) -> float:

@@ -415,6 +415,7 @@ def test_two_names_that_wait_take_neither_time_nor_room_from_each_other(
         world.answer = {LAB: NotReached("lab does not answer"), PI: Said(settled=True)}
         world.ordering.sweep()
         await world.ordering.over(dan, 5)
+        await settled(world)
         assert [one.id for one in world.store.mailbox(dan).pending.values()] == [
             second.id
         ]
