@@ -161,7 +161,8 @@ class Moving:
         claim = self._names.get(name)
         if claim is not None and claim.moving is None and self._ordering.lift(name):
             await self._ordering.over(name, PATIENCE)
-            if (why := self._ordering.why(name)) is not None:
+            why = self._ordering.why(name)
+            if why is not None and why.reason != Reason.MOVING:
                 raise why
             return MoveDone(
                 name=name,

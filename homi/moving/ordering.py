@@ -7,6 +7,7 @@ the mail of names that left it.  homi-move(1) states the rule.
 import asyncio
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
 
@@ -98,8 +99,10 @@ class Ordering:
 
     async def over(self, name: Name, patience: float) -> None:
         """Wait so many seconds at most until nothing of the name waits."""
-        if (task := self._tasks.get(name)) is not None:
-            await asyncio.wait([task], timeout=patience)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(patience):
+                while (task := self._tasks.get(name)) is not None:
+                    await asyncio.wait([task])  # one that is ended has one behind it
 
     def stop(self) -> None:
         """Begin nothing more; names.json says what is to be done."""
