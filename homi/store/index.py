@@ -1,14 +1,14 @@
 """Every message of a state root in one table: derived, a hint, made anew at will.
 
-Owns the questions that can be asked of the index, and what is done when its file is
-missing, damaged or not writable.  Knows how nothing got in: store.indexing does.
+Owns the questions that can be asked of the index.  Knows how nothing got in:
+store.indexing does; nor what becomes of a damaged file: store.volume does.
 homi-mailbox(5) says when it is believed.
 """
 
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Self
 
 from homi.address import Name
 from homi.envelope import MessageId
@@ -16,8 +16,8 @@ from homi.errors import StorageFailed
 from homi.ids import halves, last_part
 from homi.store import words
 from homi.store.archive import inbox_at, place, segments
-from homi.store.boxes import entries_of, is_current, open_pair, read_box, typed
-from homi.store.database import Broken, Database, Locked, Moved, Unwritable, measure
+from homi.store.boxes import is_current, open_pair, read_box
+from homi.store.database import Broken, Moved, Unwritable, measure
 from homi.store.disk import Disk, RealDisk
 from homi.store.fault import Hook
 from homi.store.indexing import advance
@@ -27,14 +27,13 @@ from homi.store.places import folder_of, places
 from homi.store.query import BESIDE, STAMPS, Query, asked, started
 from homi.store.reading import readable
 from homi.store.rows import SELECT, Entry, Row, decode_head
+from homi.store.volume import Volume
 from homi.store.vouched import before
 
 __all__ = ["Entry", "Index", "Query", "Told"]
 
 Told = Callable[[int, int], None]  # (bytes done, bytes in all)
-Result = TypeVar("Result")
 
-_TRIES = 3  # files made or opened anew for one call before it stays in memory
 _MANY = 500  # values in one statement
 _FROM = f"SELECT box.name, {SELECT} FROM mail JOIN box ON box.num = mail.box"
 
@@ -52,9 +51,8 @@ class Index:
         """Use open()."""
         self.root = root
         self._disk = disk
-        self.locked = False  # another process keeps the file to itself
         self._worded = False  # the words were wanted, and are of another file, too
-        self._db = self._opened(0)
+        self._file = Volume(root, lambda: self.catch_up(text=self._worded))
 
     def __enter__(self) -> Self:
         """The index itself."""
@@ -66,12 +64,17 @@ class Index:
 
     def close(self) -> None:
         """Give the file back."""
-        self._db.close()
+        self._file.close()
 
     @property
     def in_memory(self) -> bool:
         """Whether it stands in for a file that cannot be written."""
-        return self._db.in_memory
+        return self._file.db.in_memory
+
+    @property
+    def locked(self) -> bool:
+        """Whether another process keeps the file to itself."""
+        return self._file.locked
 
     # ---- knowing ----
 
@@ -96,22 +99,24 @@ class Index:
                 self._read_texts(told)
 
         # As one: an index made anew between the two would know no mail at all.
-        self._whole(work)
+        self._file.whole(work)
 
     def lag(self) -> tuple[int, int]:
         """(bytes of its file, 0 in memory; bytes of journals it has yet to read)."""
         wanted = self.names()
-        behind = self._whole(lambda: sum(self._behind(name) for name in wanted))
+        behind = self._file.whole(lambda: sum(self._behind(name) for name in wanted))
         return 0 if self.in_memory else measure(self.root)[1], behind
 
     def step(self, name: Name, upto: tuple[int, int] | None = None) -> bool:
         """A piece of what catch_up() does for one name; whether there is more."""
         folder = self._folder(name)
-        return self._whole(lambda: advance(self._db, self._disk, folder, name, upto))[1]
+        return self._file.whole(
+            lambda: advance(self._file.db, self._disk, folder, name, upto)
+        )[1]
 
     def step_words(self, at: Hook) -> bool:
         """A piece of what text adds to catch_up(); whether there may be more."""
-        return self._whole(lambda: words.step(self._db, self._text, at)) > 0
+        return self._file.whole(lambda: words.step(self._file.db, self._text, at)) > 0
 
     def names(self) -> list[Name]:
         """The mailboxes and out queues on disk."""
@@ -124,7 +129,7 @@ class Index:
     ) -> list[Entry]:
         """The messages whose id, or the last part of it, starts with prefix."""
         where, values = started(prefix.lower(), names, limit)
-        found = self._entries(f"{_FROM} WHERE {where}", *values)
+        found = self._file.entries(f"{_FROM} WHERE {where}", *values)
         return sorted(found[:limit], key=lambda e: (e.name, e.seq))
 
     def near(self, ids: Iterable[str]) -> set[str]:
@@ -132,7 +137,7 @@ class Index:
         and of all beginnings of ids: what an abbreviation of it could be taken for."""
         found = set[str]()
         for one in ids:
-            rows = self._rows(tuple[str | None], BESIDE, last_part(one))
+            rows = self._file.rows(tuple[str | None], BESIDE, last_part(one))
             found |= {beside.partition("-")[0] for (beside,) in rows if beside}
         return found
 
@@ -151,12 +156,12 @@ class Index:
         if query.limit is not None:
             sql += f" LIMIT {max(0, query.limit)}"
         with words.usage():
-            return self._entries(sql, *values)
+            return self._file.entries(sql, *values)
 
     def _is_common(self, text: str) -> bool:
         """Whether the words are in so many messages that it matters."""
         with words.usage():
-            found = self._rows(tuple[int], words.COUNTED, text, words.COMMON)
+            found = self._file.rows(tuple[int], words.COUNTED, text, words.COMMON)
         return len(found) == words.COMMON
 
     def replies(self, ids: Iterable[MessageId]) -> list[Entry]:
@@ -166,29 +171,31 @@ class Index:
             some = wanted[at : at + _MANY]
             marks = ",".join("?" * len(some))
             sql = f"{_FROM} WHERE mail.reply_to IN ({marks}) AND mail.seq > 0"
-            found += self._entries(sql, *some)
+            found += self._file.entries(sql, *some)
         return sorted(found, key=lambda e: (e.at, e.name, e.seq))
 
     def pending(self, name: Name) -> list[Entry]:
         """What is pending in the mailbox of name, oldest first."""
         sql = f"{_FROM} WHERE box.name=? AND mail.pending ORDER BY mail.seq"
-        return self._entries(sql, name)
+        return self._file.entries(sql, name)
 
     def stamps(self, name: Name | None = None) -> list[tuple[str, str]]:
         """Of all that is pending, or is in one place: for whom, and when it came; an
         out queue's by whole addresses."""
-        return self._rows(tuple[str, str], STAMPS, name)
+        return self._file.rows(tuple[str, str], STAMPS, name)
 
     def counts(self) -> dict[Name, tuple[int, int]]:
         """How many messages each mailbox holds, and how many are pending in it."""
-        rows = self._rows(tuple[str], "SELECT name FROM box")
+        rows = self._file.rows(tuple[str], "SELECT name FROM box")
         names = [Name(name) for (name,) in rows]
-        boxes = self._whole(lambda: [read_box(self._db, name) for name in names])
+        boxes = self._file.whole(
+            lambda: [read_box(self._file.db, name) for name in names]
+        )
         return {box.name: (box.total, box.pending) for box in boxes}
 
     def findings(self, names: Iterable[Name] | None = None) -> list[Finding]:
         """What could not be read in the journals of names (None: of all)."""
-        rows = self._rows(
+        rows = self._file.rows(
             tuple[str, str, int, str],
             "SELECT box.name, journal, offset, text FROM finding"
             " JOIN box ON box.num = finding.box WHERE text <> ''"
@@ -223,23 +230,23 @@ class Index:
         """What need not be read of a mailbox at a start; None: all of it must be."""
         folder = self._folder(name)
         try:
-            box = read_box(self._db, name)
+            box = read_box(self._file.db, name)
             if box.num and not is_current(
                 self._disk, folder, box, segments(self._disk, folder)
             ):
                 # Rows follow a segment that was closed or removed; nothing is read.
                 self.catch_up([name])
-            return before(self._db, self._disk, folder, name)
+            return before(self._file.db, self._disk, folder, name)
         except StorageFailed:
             return None  # somebody keeps it to itself
         except (Broken, Moved, Unwritable) as why:
-            self._anew(why)
+            self._file.anew(why)
             return None
 
     def places(self, name: Name, message: str) -> list[int]:
         """Where lines with that id stand in the mailbox of name, as far as is known."""
         head, tail = halves(message)
-        rows = self._rows(
+        rows = self._file.rows(
             tuple[int, int],
             "SELECT segment, offset FROM mail JOIN box ON box.num = mail.box"
             " WHERE mail.tail=? AND mail.head=? AND box.name=? ORDER BY mail.row",
@@ -248,59 +255,6 @@ class Index:
             name,
         )
         return [place(segment, offset) for segment, offset in rows]
-
-    # ---- the file ----
-
-    def _opened(self, damaged: int) -> Database:
-        """The file, another than the damaged one; memory where there can be none."""
-        for _ in range(_TRIES):
-            try:
-                return Database(self.root, damaged)
-            except Broken:
-                damaged, _ = measure(self.root)
-            except (Unwritable, OSError) as why:
-                self.locked = isinstance(why, Locked)
-                break
-        return Database(None)
-
-    def _whole(self, work: Callable[[], Result]) -> Result:
-        """The result of work, on another file where this one turns out unusable."""
-        for _ in range(_TRIES):
-            try:
-                return work()
-            except (Broken, Moved, Unwritable) as why:
-                self._anew(why)
-        raise StorageFailed("the index cannot be made", hint="see homi-mailbox(5)")
-
-    def _anew(self, why: Exception) -> None:
-        """Open the file again: another if damaged, none if it cannot be written."""
-        self._db.close()
-        if isinstance(why, Unwritable):
-            self.locked = isinstance(why, Locked)
-            self._db = Database(None)
-        else:
-            self._db = self._opened(self._db.inode if isinstance(why, Broken) else 0)
-
-    def _rows(self, kind: type[Result], sql: str, *values: object) -> list[Result]:
-        """The rows of a question, each of that kind.  A damaged file is made anew and
-        caught up first."""
-        return self._asked(
-            lambda: [typed(row, kind) for row in self._db.all(sql, *values)]
-        )
-
-    def _entries(self, sql: str, *values: object) -> list[Entry]:
-        """The messages of a question, each row with its mailbox's name in front."""
-        return self._asked(lambda: entries_of(self._db.all(sql, *values)))
-
-    def _asked(self, question: Callable[[], Result]) -> Result:
-        """An answer, of another file where this one gives none or nonsense."""
-        for _ in range(_TRIES):
-            try:
-                return question()
-            except (Broken, Moved, Unwritable) as why:
-                self._anew(why)
-                self.catch_up(text=self._worded)
-        raise StorageFailed("the index cannot be made", hint="see homi-mailbox(5)")
 
     def _folder(self, name: str) -> str:
         """Where the journals of name are."""
@@ -321,7 +275,7 @@ class Index:
             more = True
             while more:
                 took, more = advance(
-                    self._db, self._disk, self._folder(name), name, upto.get(name)
+                    self._file.db, self._disk, self._folder(name), name, upto.get(name)
                 )
                 done += took
                 if told and took:
@@ -331,13 +285,13 @@ class Index:
         """Bytes of the journals of name that are not indexed."""
         pair = open_pair(self._disk, self._folder(name))
         pair.close(self._disk)
-        return pair.behind(read_box(self._db, name))
+        return pair.behind(read_box(self._file.db, name))
 
     def _read_texts(self, told: Told | None) -> None:
         """Index the words of every message whose text was not read yet."""
-        total = words.behind(self._db) if told else 0
+        total = words.behind(self._file.db) if told else 0
         done = 0
-        while took := words.step(self._db, self._text):
+        while took := words.step(self._file.db, self._text):
             done += took
             if told:
                 told(done, max(total, done))

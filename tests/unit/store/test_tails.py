@@ -129,7 +129,7 @@ def test_an_index_that_lost_rows_is_not_believed(tmp_path: Path) -> None:
     lived(tmp_path, "one", "two", "three")
     indexed(tmp_path)
     with Index.open(tmp_path) as index:
-        index._db.one("UPDATE mail SET pending=0 WHERE seq=3")
+        index._file.db.one("UPDATE mail SET pending=0 WHERE seq=3")
     quick = Quick(tmp_path)
     assert list(quick.started.mailboxes[ADA].pending) == [3]
     quick.close()
