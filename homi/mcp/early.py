@@ -51,7 +51,10 @@ class Early:
     def _line(self, line: bytes) -> bool:
         """Answer a line, if that is plain; whether the library must not have it."""
         try:
-            asked = json.loads(line)
+            asked = json.loads(line.decode())
+            # Half a character is what the library does not read: it would say so, and
+            # the request would have two answers.
+            json.dumps(asked, ensure_ascii=False).encode()
         except (ValueError, RecursionError):
             return False
         if not isinstance(asked, dict) or asked.get("jsonrpc") != "2.0":

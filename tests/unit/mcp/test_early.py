@@ -67,6 +67,8 @@ def test_a_plain_beginning_is_answered_in_whatever_pieces_it_comes(
         hello("2025-06-18")[:-1],
         hello("2025-06-18").replace(b'"id": 0, ', b""),
         hello("2025-06-18").replace(b'"id": 0', b'"id": true'),
+        hello("2025-06-18").replace(b'"id": 0', b'"id": "\\ud800"'),
+        hello("2025-06-18").replace(b'"x"', b'"\xed\xa0\x80"'),
     ],
 )
 def test_whatever_is_not_plain_is_left_to_the_library(odd: bytes) -> None:
