@@ -1,12 +1,15 @@
 """A crontab expression on the clock of a zone, over every change of it."""
 
-from datetime import datetime
+from collections.abc import Callable
+from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
 
+from homi.clock import rfc3339
 from homi.errors import Usage
 from homi.wakes.cron import cron
+from tests.unit.wakes.kit import Land, Scenario, minutes
 
 BERLIN, YORK, HOWE = "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"
 # The day before each change; Lord Howe moves its clock by half an hour.
@@ -52,6 +55,37 @@ def test_a_time_that_comes_twice_fires_the_first_time(zone: str) -> None:
     first, second = fires(f"{TWICE[zone]} * * *", zone, BACK[zone], 48)
     assert first[:5] == second[:5]
     assert first[5:] != second[5:]
+
+
+@pytest.mark.parametrize("eve", [FORWARD, BACK])
+@pytest.mark.parametrize("zone", [BERLIN, YORK, HOWE])
+def test_over_a_change_of_the_clock_a_slot_has_one_envelope(
+    run: Callable[[Scenario], None], zone: str, eve: dict[str, str]
+) -> None:
+    """Whatever becomes of what is missed, for here nothing is; an interval keeps to
+    the time that passes."""
+    here = ZoneInfo(zone)
+    noon = datetime.fromisoformat(f"{eve[zone]}T12:00").replace(tzinfo=here)
+    minute, hour = (GONE if eve is FORWARD else TWICE)[zone].split()
+    at = ON[zone] if eve is FORWARD else f"{int(hour):02}:{minute}"
+    day = noon.date() + timedelta(days=1)
+    slot = datetime.fromisoformat(f"{day}T{at}").replace(tzinfo=here).timestamp()
+
+    async def scenario(land: Land) -> None:
+        land.clocks.stepped = noon.timestamp() - land.clocks.wall()
+        wakes = [
+            land.add(
+                "cron", f"{minute} {hour} * * *", zone=zone, missed=way, overlap="queue"
+            )
+            for way in ("once", "skip", "all")
+        ]
+        land.add("every", "21600", to="bob", overlap="queue")
+        await minutes(36 * 60 - 1)
+        assert land.facts("slot") == [rfc3339(slot)] * 3
+        assert len(land.texts("bob")) == 5
+        assert [land.keeper.at(wake).missed for wake in wakes] == [0, 0, 0]
+
+    run(scenario)
 
 
 @pytest.mark.parametrize("zone", [BERLIN, YORK, HOWE])
