@@ -102,15 +102,17 @@ class Seats:
         self._talk.gossip.ask(device, VERB, fields, answered, LIMIT)
 
     def _asked(self, asker: Asker, line: bytes, reply: Reply) -> None:
-        """A question of another device, done in a thread."""
+        """A question of another device, done in a thread; a restart lets it end."""
         asked, device = _ask(line), asker.device
         if self._busy[device] >= AT_ONCE:
             raise NotReached(f"{AT_ONCE} questions of {device} are open", reason="busy")
         self._busy[device] += 1
+        self._office.underway.more(1)
         work = partial(self._guests.answer, device, asked, self._bound())
 
         def told(future: asyncio.Future[SeatSaid]) -> None:
             self._busy[device] -= 1
+            self._office.underway.more(-1)
             error = future.exception()
             if error is None:
                 reply(future.result())

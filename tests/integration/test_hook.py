@@ -2,11 +2,13 @@
 
 import json
 import signal
+import subprocess
 import sys
 from typing import Any
 
 import pytest
 
+from tests.integration.restarting import stands_still
 from tests.standin.driver import Standin
 from tests.standin.place import PATIENCE, Place, homi_command, until
 
@@ -14,7 +16,7 @@ from tests.standin.place import PATIENCE, Place, homi_command, until
 # a machine that does nothing else, but here others compute.
 PATIENT = """
 from homi.cli import fast, hooked
-hooked.PATIENCE = 30.0
+hooked.PATIENCE, hooked.RESTART = 30.0, 60.0
 fast.main()
 """
 HOOK = [sys.executable, "-c", PATIENT, "hook"]
@@ -225,3 +227,24 @@ def test_two_sessions_without_a_socket_do_not_share_a_mailbox(place: Place) -> N
     place.send("ada", "whose is it")
     assert prompt(second) == ""
     assert "whose is it" in prompt(first)
+
+
+def test_a_hook_that_asks_in_a_restart_is_answered_by_the_next_homi(
+    place: Place,
+) -> None:
+    """The socket tells it that waiting is worth it; nothing comes twice."""
+    assert place.stop() == 0
+    daemon = place.start(HOMI_FAULT="restart-ended:1:stop")
+    ada = restricted(place)
+    message = place.send("ada", "meanwhile")
+    command = [*homi_command(), "restart"]
+    with subprocess.Popen(command, env=place.env(), stdout=subprocess.PIPE) as asking:
+        until(lambda: stands_still(daemon.pid), "it is between the two")
+        assert (place.state / "homi.sock").stat().st_mode & 0o777 == 0o700
+        ada.ask("prompt", argv=HOOK)
+        daemon.send_signal(signal.SIGCONT)
+        assert message in ada.wait("hooked", hook="prompt")["out"]
+        asking.communicate(timeout=PATIENCE)
+    place.reached("ada", message, "seen")
+    assert place.rungs("ada", message).count("taken") == 1
+    assert (place.state / "homi.sock").stat().st_mode & 0o777 == 0o600
