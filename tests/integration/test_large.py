@@ -1,4 +1,4 @@
-"""The reading verbs on 20,000 messages: the same answers, and no more memory for it."""
+"""The reading verbs on 10,000 messages: the same answers, and no more memory for it."""
 
 import itertools
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from tests.standin import journals, verbs
 from tests.standin.place import Place
 from tests.standin.verbs import BIG, Asked
 
-MESSAGES, FEW, PENDING, NAMES = 20_000, 500, 400, 40
+MESSAGES, FEW, PENDING, NAMES = 10_000, 500, 400, 40
 # A verb may read a page more here and there; what holds a mailbox in memory takes tens.
 GROWTH_KIB = 8 << 10
 
@@ -58,7 +58,7 @@ def places(
 def test_a_verb_answers_about_a_large_mailbox_in_flat_memory(
     places: tuple[Place, Place], line: Asked, fewer: Asked
 ) -> None:
-    """Forty times the mail is no reason to take more memory; the control: it answers
+    """Twenty times the mail is no reason to take more memory; the control: it answers
     about the small one, too."""
     large, small = places
     one, other = verbs.run(large, line), verbs.run(small, fewer)
