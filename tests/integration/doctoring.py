@@ -41,7 +41,7 @@ class Doctor:
         """patch: the environment of the test becomes the place's."""
         self.place = place
         self.kept: Facts | None = None  # what was asked before
-        self.patience = 10.0  # s that a daemon has to answer
+        self.patience = 60.0  # s that a daemon has to answer
         place.bin.mkdir(exist_ok=True)
         (place.bin / "homi").symlink_to(homi_command()[0])
         for key in [key for key in os.environ if key.startswith(AGENT)]:

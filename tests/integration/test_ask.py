@@ -45,7 +45,7 @@ class Asking:
 
     def end(self) -> tuple[int, str, str]:
         """Status, stdout and stderr."""
-        out, err = self._run.communicate(timeout=60)
+        out, err = self._run.communicate(timeout=120)
         return self._run.returncode, out, err
 
 

@@ -128,7 +128,13 @@ def test_two_that_always_say_something_new_stop_after_twelve_also_over_a_crash(
     _kept(place, "ada", "bob")
 
 
-@pytest.mark.parametrize("ring", [("ada", "bob"), ("ada", "bob", "cleo")])
+@pytest.mark.parametrize(
+    "ring",
+    [
+        pytest.param(("ada", "bob"), id="pair", marks=pytest.mark.soak),
+        pytest.param(("ada", "bob", "cleo"), id="ring"),
+    ],
+)
 def test_a_ring_and_a_pair_that_open_a_new_thread_each_turn_stop_too(
     place: Place, ring: tuple[str, ...]
 ) -> None:

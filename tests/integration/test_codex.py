@@ -62,7 +62,7 @@ def test_mail_comes_as_turns_and_an_ask_is_answered(
     thread = bound(place, server, "forty-two")
     message = place.send("bob", "hello")
     place.reached("bob", message, "seen")
-    answer = place.ok("ask", "--from", "svc", "--timeout", "20", "bob", "how many?")
+    answer = place.ok("ask", "--from", "svc", "--timeout", "60", "bob", "how many?")
     assert "forty-two" in answer
     line = place.stored("svc", "forty-two")
     assert line["msg"]["tags"] == [TURN_END]
@@ -89,7 +89,7 @@ def test_a_closed_thread_holds_its_mail_and_gives_it_up(
     server.up()
     thread.auto = "ACK"
     server.become(thread, "idle")
-    place.reached("bob", message, "seen", 30)
+    place.reached("bob", message, "seen", 60)
     texts = [item["item"].get("clientId") for item in thread.items]
     assert texts.count(message) == 1
 
@@ -114,7 +114,7 @@ def test_a_killed_daemon_queues_nothing_twice(codex: tuple[Place, AppServer]) ->
     server.become(thread, "idle")
     until(lambda: thread.turns, "it is a turn")
     server.finish(thread, "completed", "done")
-    place.reached("bob", message, "seen", 30)
+    place.reached("bob", message, "seen", 60)
     assert server.asked("thread/queue/add") == 1
 
 

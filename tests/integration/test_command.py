@@ -144,7 +144,7 @@ def mortal() -> Iterator[Agent]:
 def test_a_conversation_goes_on_from_run_to_run(agent: Agent) -> None:
     """Its id is made up first, then learned; questions are answered, mail is seen."""
     agent.bind()
-    ask = ("ask", "--from", "svc", "--timeout", "30", agent.name, "a?")
+    ask = ("ask", "--from", "svc", "--timeout", "60", agent.name, "a?")
     assert agent.place.ok(*ask) == "well\n"
     mail = agent.send("a letter to read")
     agent.reached(mail, "seen")
@@ -286,7 +286,7 @@ def test_who_asked_is_told_that_nothing_was_said(agent: Agent) -> None:
     agent.act("""printf '{"session":"ses-1"}'""")
     mail = agent.send()
     agent.reached(mail, "seen")
-    ask = ("ask", "--from", "svc", "--timeout", "20", agent.name, "well?")
+    ask = ("ask", "--from", "svc", "--timeout", "60", agent.name, "well?")
     assert agent.place.ok(*ask) == "[it ended well and said nothing]\n"
     told = [line["msg"].get("reply_to") for line in agent.place.lines("svc")]
     assert mail not in told

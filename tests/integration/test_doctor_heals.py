@@ -132,7 +132,7 @@ def test_a_daemon_that_hangs_or_takes_nothing_is_ended_and_started(
         doctor.kept, doctor.patience = None, 0.1
         row = doctor.shown("daemon: hangs")
         doctor.typed(row)
-    doctor.patience = 10.0
+    doctor.patience = 60.0
     assert doctor.well("daemon")
 
 

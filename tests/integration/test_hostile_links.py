@@ -186,11 +186,9 @@ def test_floods_cost_no_memory_and_nobody_else_anything(scene: Scene) -> None:
         assert evil.frame("pong")["f"] == "pong"
         assert evil.mail(letter(text="x" * (3 * MIB)), "ada@mini")["not"]
         scene.unharmed()
-    file = scene.mini.state / "known.json"  # written a moment later, and whole
-    until(file.exists, "what was told is kept")
-    known = json.loads(file.read_text())
-    assert 0 < len(known["devices"]["evil"]["names"]) <= NAMES_MAX
-    assert not set(tricks[:5]) & set(known["devices"]["evil"]["names"])
+    kept = until(lambda: _kept(scene.mini), "what was told is kept")
+    assert len(kept) <= NAMES_MAX
+    assert not set(tricks[:5]) & set(kept)
     grown = scene.rss() - before
     assert grown < GROWTH, f"{grown / MIB:.0f} MiB"
 
@@ -232,6 +230,13 @@ def test_a_device_that_keeps_some_probes_and_not_others_is_intermittent(
         assert ("evil: intermittent: there: the disk: full" in done.stderr) == (
             kept == 2
         )
+
+
+def _kept(mini: Place) -> list[str]:
+    """The names of evil, once they are written: a moment later, and whole."""
+    file = mini.state / "known.json"
+    known = json.loads(file.read_text()) if file.exists() else {"devices": {}}
+    return list(known["devices"].get("evil", {}).get("names", ()))
 
 
 def _rungs(mini: Place, message: str) -> list[str]:

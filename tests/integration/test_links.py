@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.integration.linked import Pair, key_of
+from tests.integration.linked import Pair, key_of, linked_pair
 from tests.standin import sshd
 from tests.standin.place import Place, until
 
@@ -22,11 +22,26 @@ def pair() -> Iterator[Pair]:
             assert one.daemon is None or one.daemon.poll() in (None, 0)
 
 
-def test_a_link_comes_up_is_measured_and_heals(pair: Pair) -> None:
+@pytest.fixture(scope="module")
+def kept() -> Iterator[Pair]:
+    """Two devices for all that leave their link as it was."""
+    yield from linked_pair()
+
+
+@pytest.fixture
+def linked(kept: Pair) -> Iterator[Pair]:
+    """Their link is up, and their daemons live to the end."""
+    kept.both_up()
+    yield kept
+    for one in (kept.laptop, kept.mini):
+        assert one.daemon is not None
+        assert one.daemon.poll() is None
+
+
+def test_a_link_comes_up_is_measured_and_heals(linked: Pair) -> None:
     """Both ends know who is there; a cut is dialled over, a stopped daemon is waited
     for, and its end is told in words."""
-    pair.link()
-    pair.both_up()
+    pair = linked
     for one, other in ((pair.laptop, "mini"), (pair.mini, "laptop")):
         row = json.loads(one.ok("link", "ls", "--json"))
         assert row["ms"] >= 0
@@ -53,14 +68,14 @@ def test_a_link_comes_up_is_measured_and_heals(pair: Pair) -> None:
     assert pair.laptop.stop() == 0
     row = pair.is_(pair.mini, "laptop", "unreachable")
     assert row["text"] == "it dials this device; its daemon stopped"
+    pair.laptop.start()
 
 
 def test_a_changed_host_key_is_told_with_the_fix_and_works_behind_it(
-    pair: Pair,
+    linked: Pair,
 ) -> None:
     """It is never taken by itself."""
-    pair.link()
-    pair.both_up()
+    pair = linked
     pair.sshd.change_host_key()
     pair.sshd.cut()
     row = pair.is_(pair.laptop, "mini", "host-key")
@@ -98,11 +113,10 @@ def test_a_key_the_sshd_does_not_take_is_told_and_no_other_is_tried(
 
 
 def test_a_device_with_another_key_than_the_pinned_one_gets_nothing(
-    pair: Pair,
+    linked: Pair,
 ) -> None:
     """Set up anew, or somebody else by that name: a person decides."""
-    pair.link()
-    pair.both_up()
+    pair = linked
     assert pair.mini.stop() == 0
     for file in (pair.mini.state / "keys").iterdir():
         file.unlink()
@@ -114,10 +128,9 @@ def test_a_device_with_another_key_than_the_pinned_one_gets_nothing(
     pair.both_up()
 
 
-def test_a_paused_link_rests_on_both_sides(pair: Pair) -> None:
+def test_a_paused_link_rests_on_both_sides(linked: Pair) -> None:
     """Whoever paused it."""
-    pair.link()
-    pair.both_up()
+    pair = linked
     pair.mini.ok("link", "pause", "laptop")
     row = pair.is_(pair.laptop, "mini", "unreachable")
     assert "paused" in row["text"]
@@ -129,17 +142,20 @@ def test_a_paused_link_rests_on_both_sides(pair: Pair) -> None:
     pair.is_(pair.mini, "laptop", "unreachable")
     pair.laptop.ok("link", "rm", "mini")
     assert pair.laptop.ok("link", "ls") == ""
+    pair.book()
+    pair.both_up()
 
 
-def test_noise_and_a_banner_are_passed_over_and_kept_as_words(pair: Pair) -> None:
+def test_noise_and_a_banner_are_passed_over_and_kept_as_words(linked: Pair) -> None:
     """Up to a bound; none of it is taken for why anything failed."""
+    pair = linked
     pair.sshd.noisy('{"motd":"Welcome to mini!"}\nlast line without an end')
     pair.sshd.banner("Authorised use only\n")
-    pair.link()
+    pair.sshd.cut()
+    noise = '2 lines before the first frame: {"motd":"Welcome to mini!"}'
+    until(lambda: noise in pair.row(pair.laptop, "mini").get("said", ""), "it is kept")
     pair.both_up()
-    said = pair.row(pair.laptop, "mini")["said"]
-    assert "Authorised use only" in said
-    assert '2 lines before the first frame: {"motd":"Welcome to mini!"}' in said
+    assert "Authorised use only" in pair.row(pair.laptop, "mini")["said"]
     pair.sshd.noisy("x" * 100_000)
     pair.sshd.cut()
     until(
@@ -147,6 +163,7 @@ def test_noise_and_a_banner_are_passed_over_and_kept_as_words(pair: Pair) -> Non
         "the noise is named",
     )
     pair.sshd.noisy("")
+    pair.sshd.configure()
     pair.laptop.ok("link", "resume", "mini")
     pair.both_up()
 
@@ -195,9 +212,10 @@ def test_of_two_connections_dialled_crosswise_one_stays(pair: Pair) -> None:
             assert json.loads(one.ok("link", "check", "--json", name))["kept"] == 3
 
 
-def test_dead_refusing_and_silent_links_leave_the_others_alone(pair: Pair) -> None:
+def test_dead_refusing_and_silent_links_leave_the_others_alone(linked: Pair) -> None:
     """One that refuses, one that takes the connection and says nothing, one that is
     no host at all."""
+    pair = linked
     key = key_of(pair.mini)
     with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as silent:
         port = silent.getsockname()[1]
@@ -207,13 +225,13 @@ def test_dead_refusing_and_silent_links_leave_the_others_alone(pair: Pair) -> No
             ("nowhere", "no-such-host.invalid"),
         ):
             pair.laptop.ok("link", "add", name, "--host", host, "--key", key)
-        pair.link()
-        pair.both_up()
         pair.is_(pair.laptop, "refusing", "unreachable")
         pair.is_(pair.laptop, "silent", "connecting")
         found = json.loads(pair.laptop.ok("link", "check", "--json", "mini"))
         assert found["kept"] == 3
         assert len(pair.laptop.ok("link", "ls").splitlines()) == 4
+        for name in ("refusing", "silent", "nowhere"):
+            pair.laptop.ok("link", "rm", name)
 
 
 def test_the_state_root_of_a_device_that_was_removed_knows_it_no_more(
@@ -231,10 +249,9 @@ def test_the_state_root_of_a_device_that_was_removed_knows_it_no_more(
     assert away["text"] in row["text"]
 
 
-def test_links_come_back_with_the_daemon(pair: Pair) -> None:
+def test_links_come_back_with_the_daemon(linked: Pair) -> None:
     """They are on disk."""
-    pair.link()
-    pair.both_up()
+    pair = linked
     for one in (pair.laptop, pair.mini):
         one.kill()
     for one in (pair.mini, pair.laptop):

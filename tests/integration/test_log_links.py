@@ -68,5 +68,5 @@ def test_a_message_is_followed_to_where_it_was_read(pair: Pair) -> None:
         assert log.run.poll() is None
     finally:
         log.run.terminate()
-        log.run.wait(10)
+        log.run.wait(60)
     assert len(log.err.read_text().splitlines()) <= 5
