@@ -40,16 +40,18 @@ def roots() -> Iterator[tuple[Place, Place]]:
         yield large, small
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def places(
     request: pytest.FixtureRequest, roots: tuple[Place, Place]
-) -> Iterator[tuple[Place, Place]]:
-    """Both, with a daemon each or without."""
-    for place in roots if request.param == "running" else ():
-        place.start(60)
-    yield roots
-    for place in roots if request.param == "running" else ():
-        place.stop()
+) -> tuple[Place, Place]:
+    """Both, with a daemon each or without; what is so already stays so."""
+    for place in roots:
+        runs = place.daemon is not None and place.daemon.poll() is None
+        if request.param == "running" and not runs:
+            place.start(60)
+        if request.param == "dead" and runs:
+            assert place.stop() == 0
+    return roots
 
 
 @pytest.mark.parametrize(
