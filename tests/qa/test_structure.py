@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple
 
 import pytest
 
@@ -23,37 +23,82 @@ BROAD = [
     "homi/doctor/check.py",
     "homi/store/worker.py",
 ]
+BODIES = ("body", "orelse", "handlers", "finalbody", "cases")
+EVERYTHING = ("Exception", "BaseException")
 LAZY_LOADERS = {"homi/cli/main.py", "homi/cli/fast.py"}
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
-T = TypeVar("T", bound=ast.AST)
+
+
+class Shape(NamedTuple):
+    """What of a module is judged; its tree is let go, all of them fill the memory."""
+
+    name: str
+    functions: list[tuple[str, int]]  # with its lines
+    importing: list[str]  # functions with an import in them
+    undocumented: list[str]
+    libraries: set[str]  # imported anywhere
+    broad: int  # excepts of everything that do not raise again
+    bare: int
+
+
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """The node and every statement in it, clauses too; expressions have none, and are
+    most of a tree."""
+    yield node
+    for field in BODIES:
+        for inner in getattr(node, field, ()):
+            yield from statements(inner)
+
+
+def libraries(node: ast.AST) -> set[str]:
+    """What an import names."""
+    if isinstance(node, ast.Import):
+        return {alias.name.split(".")[0] for alias in node.names}
+    if isinstance(node, ast.ImportFrom):
+        return {(node.module or "").split(".")[0]}
+    return set()
+
+
+def undocumented(node: ast.Module | ast.ClassDef) -> list[str]:
+    """Public functions in it that promise nothing."""
+    return [
+        f"{one.lineno} {one.name}"
+        for one in node.body
+        if isinstance(one, Function)
+        and not one.name.startswith("_")
+        and ast.get_docstring(one) is None
+    ]
+
+
+def broad(node: ast.ExceptHandler) -> bool:
+    """Whether it takes everything and does not raise it again."""
+    if node.type is None or ast.unparse(node.type) not in EVERYTHING:
+        return False
+    return not any(isinstance(inner, ast.Raise) for inner in node.body)
+
+
+def shape(path: Path) -> Shape:
+    """Of one module."""
+    every = list(statements(ast.parse(path.read_text("utf-8"))))
+    functions = [one for one in every if isinstance(one, Function)]
+    handlers = [one for one in every if isinstance(one, ast.ExceptHandler)]
+    bodies = [one for one in every if isinstance(one, ast.Module | ast.ClassDef)]
+    return Shape(
+        str(path.relative_to(ROOT)),
+        [(f.name, (f.end_lineno or f.lineno) - f.lineno + 1) for f in functions],
+        [f.name for f in functions if any(map(libraries, statements(f)))],
+        [text for body in bodies for text in undocumented(body)],
+        set().union(*map(libraries, every)),
+        sum(map(broad, handlers)),
+        sum(one.type is None for one in handlers),
+    )
 
 
 @functools.cache
-def nodes() -> dict[type[ast.AST], list[tuple[str, ast.AST]]]:
-    """Every node of homi by its kind, with its module: walked once for all tests."""
-    found: dict[type[ast.AST], list[tuple[str, ast.AST]]] = {}
-    for path in MODULES:
-        name = str(path.relative_to(ROOT))
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            found.setdefault(type(node), []).append((name, node))
-    return found
-
-
-def of(kind: type[T]) -> Iterator[tuple[str, T]]:
-    """Every node of that kind, with its module."""
-    for name, node in nodes().get(kind, ()):
-        if isinstance(node, kind):
-            yield name, node
-
-
-def functions() -> Iterator[tuple[str, Function]]:
-    yield from of(ast.FunctionDef)
-    yield from of(ast.AsyncFunctionDef)
-
-
-def span(node: Function) -> int:
-    return (node.end_lineno or node.lineno) - node.lineno + 1
+def shapes() -> list[Shape]:
+    """Of every module of homi: read once for all tests."""
+    return [shape(path) for path in MODULES]
 
 
 def test_imports_point_only_downwards() -> None:
@@ -67,56 +112,36 @@ def test_imports_point_only_downwards() -> None:
     assert done.returncode == 0, done.stdout[-3000:]
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_a_module_fits_in_a_readers_head(path: Path) -> None:
+def test_a_module_fits_in_a_readers_head() -> None:
     """Over the bound it does too much: split it by noun."""
-    assert len(path.read_text("utf-8").splitlines()) <= LINES_MAX
+    lines = {path: len(path.read_text("utf-8").splitlines()) for path in MODULES}
+    assert [path for path, count in lines.items() if count > LINES_MAX] == []
 
 
 def test_functions_are_short_and_none_is_long() -> None:
     """Median 8, nine in ten at most 28, none over 60 lines."""
-    spans = sorted(span(node) for _, node in functions())
-    long = [(n, f.name, span(f)) for n, f in functions() if span(f) > FUNCTION_MAX]
-    assert long == []
+    every = [(one.name, *found) for one in shapes() for found in one.functions]
+    spans = sorted(lines for _, _, lines in every)
+    assert [found for found in every if found[2] > FUNCTION_MAX] == []
     assert spans[len(spans) * 9 // 10] <= 28
     assert statistics.median(spans) <= 9
 
 
 def test_nothing_is_imported_inside_a_function() -> None:
     """It hides a knot; only the lazy loader of the command line may."""
-    found = [
-        (name, node.name)
-        for name, node in functions()
-        for inner in ast.walk(node)
-        if isinstance(inner, ast.Import | ast.ImportFrom) and name not in LAZY_LOADERS
-    ]
-    assert found == []
+    found = {one.name for one in shapes() if one.importing}
+    assert found <= LAZY_LOADERS
 
 
 def test_broad_excepts_stand_only_in_supervisors() -> None:
     """One each, with its reason; none bare."""
-    broad = []
-    for name, node in of(ast.ExceptHandler):
-        assert node.type is not None, f"bare except in {name}"
-        if ast.unparse(node.type) in ("Exception", "BaseException"):
-            reraises = any(isinstance(n, ast.Raise) for n in node.body)
-            if not reraises:
-                broad.append(name)
-    assert sorted(broad) == BROAD
+    assert [one.name for one in shapes() if one.bare] == []
+    assert [one.name for one in shapes() for _ in range(one.broad)] == BROAD
 
 
 def test_every_public_definition_says_what_it_promises() -> None:
     """A docstring a test could break."""
-    bodies = [(name, module.body) for name, module in of(ast.Module)]
-    bodies += [(name, made.body) for name, made in of(ast.ClassDef)]
-    missing = [
-        f"{name}:{node.lineno} {node.name}"
-        for name, body in bodies
-        for node in body
-        if isinstance(node, Function)
-        and not node.name.startswith("_")
-        and ast.get_docstring(node) is None
-    ]
+    missing = [(one.name, text) for one in shapes() for text in one.undocumented]
     assert missing == []
 
 
@@ -137,11 +162,4 @@ def test_every_public_definition_says_what_it_promises() -> None:
 )
 def test_each_library_has_one_home(library: str, home: set[str]) -> None:
     """To replace one is to change one module."""
-    found = set()
-    for name, node in of(ast.Import):
-        if any(alias.name.split(".")[0] == library for alias in node.names):
-            found.add(name)
-    for name, source in of(ast.ImportFrom):
-        if (source.module or "").split(".")[0] == library:
-            found.add(name)
-    assert found == home
+    assert {one.name for one in shapes() if library in one.libraries} == home

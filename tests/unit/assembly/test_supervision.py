@@ -16,7 +16,7 @@ def told(tmp_path: Path) -> Iterator[socket.socket]:
     """The socket of a service manager."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
         sock.bind(str(tmp_path / "notify"))
-        sock.settimeout(5)
+        sock.settimeout(60)
         yield sock
 
 

@@ -134,7 +134,7 @@ class Post:
         told(True)
 
 
-async def until(holds: Callable[[], object], patience: float = 15.0) -> None:
+async def until(holds: Callable[[], object], patience: float = 60.0) -> None:
     """Wait until it holds; the loop goes on meanwhile."""
     async with asyncio.timeout(patience):
         for _ in iter(lambda: bool(holds()), True):

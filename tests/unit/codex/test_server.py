@@ -82,10 +82,10 @@ def test_a_status_is_told_and_so_is_the_end(tmp_path: Path) -> None:
         assert server.agent == "codex/0.171.0"
         flag = "waitingOnApproval"
         await asyncio.to_thread(codex.become, thread, "active", flag)
-        await asyncio.wait_for(moved.wait(), 10)
+        await asyncio.wait_for(moved.wait(), 60)
         moved.clear()
         await asyncio.to_thread(codex.down)
-        await asyncio.wait_for(moved.wait(), 10)
+        await asyncio.wait_for(moved.wait(), 60)
         with pytest.raises(Unreachable):
             await server.thread(thread.id)
         await asyncio.to_thread(codex.up)

@@ -13,7 +13,7 @@ from homi.commands.start import begin, environment
 from homi.commands.template import Template
 from homi.envelope import MessageId
 
-PATIENCE = 20.0  # s
+PATIENCE = 60.0  # s
 
 
 def ended(run: Run) -> Run:

@@ -18,7 +18,7 @@ from homi.envelope import MessageId
 from homi.errors import StorageFailed
 
 BODY = "sh:ada"
-PATIENCE = 20.0  # s
+PATIENCE = 60.0  # s
 
 Body = Callable[[Runs, list[Verdict]], Awaitable[None]]
 

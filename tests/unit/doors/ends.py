@@ -17,7 +17,7 @@ from homi.doors.look import Bench, Connection, Terms
 Value = TypeVar("Value")
 
 LOOPS = {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
-PATIENCE = 5.0  # s the client waits for the close
+PATIENCE = 30.0  # s the client waits for the close
 
 
 def run(main: Callable[[], Awaitable[None]], loop: str = "uvloop") -> None:

@@ -87,7 +87,7 @@ def test_what_is_no_file_is_left_and_hangs_nobody(spool: Spool, strange: str) ->
         path.touch()
         os.truncate(path, 1 << 40)
     spool.leave()
-    asyncio.run(asyncio.wait_for(spool.intake(), 10))
+    asyncio.run(asyncio.wait_for(spool.intake(), 60))
     assert os.path.lexists(path)
     assert spool.kept("ada") == 1
 

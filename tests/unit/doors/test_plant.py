@@ -45,7 +45,7 @@ def there(path: str) -> bool:
     return os.path.lexists(path)
 
 
-async def eventually(true: object, seconds: float = 10.0) -> None:
+async def eventually(true: object, seconds: float = 60.0) -> None:
     """Look again each time a file may have changed; TimeoutError else."""
     assert callable(true)
     async with asyncio.timeout(seconds):

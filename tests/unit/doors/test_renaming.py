@@ -38,7 +38,7 @@ def renamed(heeds: int) -> list[Session | None]:
             done.set()
 
         Renaming(sessions, ask, shown=0.05).change(BODY, NEW, told)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await done.wait()
 
     asyncio.run(main())

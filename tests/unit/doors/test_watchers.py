@@ -50,7 +50,7 @@ def test_time_running_out_is_an_answer_too() -> None:
             ended.set()
 
         watchers.wait(ADA, lambda: None, answer, 0.0)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await ended.wait()
         assert got == [None]
         assert watchers.count() == 0

@@ -42,7 +42,7 @@ class Daemon:
                     sock.sendall(answer)
 
     def end(self) -> None:
-        self._thread.join(5)
+        self._thread.join(60)
         self._listener.close()
         assert not self._thread.is_alive()
 

@@ -61,7 +61,7 @@ class Peer:
     def __exit__(self, *_exc: object) -> None:
         self.done.set()
         self._listener.shutdown(socket.SHUT_RDWR)
-        self._thread.join(10)
+        self._thread.join(60)
         self._listener.close()
 
     def _serve(self) -> None:
@@ -70,7 +70,7 @@ class Peer:
         except OSError:
             return
         with accepted:
-            accepted.settimeout(10)
+            accepted.settimeout(60)
             self._behaviour(accepted)
 
     def read_all(self, accepted: socket.socket) -> None:
@@ -97,11 +97,11 @@ def _talks_back(stand_in: Peer, accepted: socket.socket) -> None:
 
 def _silent(stand_in: Peer, accepted: socket.socket) -> None:
     stand_in.read_all(accepted)
-    stand_in.done.wait(10)
+    stand_in.done.wait(60)
 
 
 def _deaf(stand_in: Peer, _accepted: socket.socket) -> None:
-    stand_in.done.wait(10)
+    stand_in.done.wait(60)
 
 
 def _over_our_bytes(_stand_in: Peer, accepted: socket.socket) -> None:

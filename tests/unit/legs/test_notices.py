@@ -23,7 +23,7 @@ def test_each_change_in_a_watched_folder_is_told(tmp_path: Path) -> None:
     told: asyncio.Queue[str] = asyncio.Queue()
 
     async def next_name() -> str:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             return await told.get()
 
     async def main() -> None:

@@ -90,7 +90,7 @@ class Bench:
 
     async def until(self, message: MessageId, *kinds: type[Evidence]) -> None:
         """Wait until exactly this was told of it."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while self.of(message) != list(kinds):
                 self._stirred.clear()
                 await self._stirred.wait()

@@ -123,7 +123,7 @@ def test_another_end_is_answered_behind_the_disk_one_at_a_time(tmp_path: Path) -
         probes.asked(heard, Req(i=1, verb="probe"), loop)
         probes.asked(heard, Req(i=2, verb="probe"), loop)
         assert isinstance(heard.answers[0], HomiError)
-        await asyncio.wait_for(heard.both.wait(), 10)
+        await asyncio.wait_for(heard.both.wait(), 60)
 
     asyncio.run(scene())
     assert heard.answers[1] == Kept()

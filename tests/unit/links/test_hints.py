@@ -101,7 +101,7 @@ def run(test: Callable[[Scene], Awaitable[None]]) -> None:
     async def main() -> None:
         scene = Scene()
         scene.hints.start(asyncio.get_running_loop())
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await test(scene)
 
     asyncio.run(main())

@@ -80,7 +80,7 @@ class Mini:
         again: bool = False,
     ) -> Answer:
         """What the peer is answered."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             return await self.give(msg, to, hops, first=first, again=again)
 
     def give(

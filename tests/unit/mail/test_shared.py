@@ -92,7 +92,7 @@ def test_looking_answers_on_the_loop_and_bounds_who_waits(root: Root) -> None:
         for _ in range(20):
             looking.steps(KEY, [MessageId(message(1))], None, reply)
             looking.rungs(KEY, [MessageId(message(1))], None, reply)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await done.wait()
         looking.stop()
         good = [one for one in answers if isinstance(one, msgspec.Struct)]

@@ -55,7 +55,7 @@ class Town(Bench):
         hops = ("lab",) if stamp is LINK else ()
         sub = Submission(msg, encode(msg), stamp, to, got.set_result, hops)
         self.postmaster.accept(sub)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             result = await got
         for _ in range(20):
             await asyncio.sleep(0)

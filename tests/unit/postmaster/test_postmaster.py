@@ -72,7 +72,7 @@ class Bench:
         self.postmaster.accept(
             Submission(msg, body, stamp, msg.to, got.set_result, hops)
         )
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             return await got
 
 

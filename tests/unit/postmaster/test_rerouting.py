@@ -39,7 +39,7 @@ async def reroute(
     """Where it waits now, or why not."""
     told: asyncio.Future[str | HomiError] = asyncio.get_running_loop().create_future()
     bench.postmaster.reroute(box_of(bench, old), item, device, told.set_result)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         return await told
 
 

@@ -103,7 +103,7 @@ def test_a_seat_falls_with_its_program_and_another_program_is_none(
         scene.watch.start(asyncio.get_running_loop())
         assert scene.owner() == "seat"
         program.send_signal(signal.SIGKILL)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await gone.wait()
         program.wait()
         assert scene.owner() == ""

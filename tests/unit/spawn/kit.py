@@ -24,7 +24,7 @@ from homi.store.state import StateFile
 
 Found = TypeVar("Found")
 ADA = Name("ada")
-PATIENCE = 10.0  # s
+PATIENCE = 60.0  # s
 
 
 class Turned(SystemClock):

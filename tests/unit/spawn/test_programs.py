@@ -31,7 +31,7 @@ def test_a_program_whose_seat_is_gone_is_told_to_end_and_may_be_gone_itself(
 
     monkeypatch.setattr(os, "kill", late)
     Seated(tmp_path).end(run, Means.HANG_UP)
-    assert child.wait(10) < 0
+    assert child.wait(60) < 0
     Seated(tmp_path).end(run, Means.HANG_UP)
 
 
@@ -53,7 +53,7 @@ def test_a_program_that_ignores_every_word_is_killed_with_its_group(
         Seated(tmp_path).end(run, Means.ASK)
         assert process.alive(child.pid, start)
         Seated(tmp_path).end(run, Means.FORCE)
-        assert child.wait(10) == -signal.SIGKILL
+        assert child.wait(60) == -signal.SIGKILL
     until(lambda: process.start_time(below) is None, "its child is gone, too")
 
 

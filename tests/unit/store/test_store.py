@@ -21,7 +21,7 @@ from tests.unit.store.commit_kit import AT, MIB, FaultyDisk, ids, ledger, mail
 
 CONFIG = Config(ring=1)
 ADA = Name("ada")
-BOUND = 10.0
+BOUND = 60.0
 
 
 def opened(root: Path, disk: FaultyDisk | None = None) -> DiskStore:

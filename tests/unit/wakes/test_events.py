@@ -23,7 +23,7 @@ from homi.wakes.state import Wake
 from homi.wakes.watch import TOLD_MAX, Watch, firing
 from tests.unit.wakes.kit import Land
 
-PATIENCE = 20.0  # s
+PATIENCE = 60.0  # s
 GH = """#!/bin/sh
 echo "$@" >> "$0.args"
 cat "$0.out"
@@ -154,7 +154,8 @@ def test_files_that_come_while_the_last_is_unread_are_told_together(
         for name in ("b", "c", "d"):
             (tmp_path / f"{name}.csv").write_text("1")
             land.keeper.sweep()
-            await asyncio.sleep(0.05)
+        watch = land.keeper.events._watches[wake.id]
+        await until(lambda: len(watch._before) == 3 and not watch.unsettled)
         assert len(land.texts()) == 1
         land.read()
         await asyncio.sleep(0)
