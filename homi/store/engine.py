@@ -116,6 +116,7 @@ class Engine:
         """Finish what was taken and leave the ring empty; give up after patience.
         False: a thread still works, and the files must stay open under it."""
         self._rest = self._loop.create_future()
+        self._expected = 0  # nobody is waited for any more
         self._poke()
         try:
             async with asyncio.timeout(patience):

@@ -26,7 +26,6 @@ import sys
 from pathlib import Path
 
 from tests.cli.run import at_terminal
-from tests.standin import warm
 from tests.standin.driver import Standin
 from tests.standin.place import PATIENCE, NotReached, Place, until
 
@@ -42,9 +41,7 @@ class Script:
         self._place = place
         self._kept: dict[str, str] = {}
         self._sessions: dict[str, Standin] = {}
-        program = place.run / "homi"
-        program.write_text(warm.program(place.env()))
-        program.chmod(0o755)
+        place.install()
 
     def run(self) -> None:
         """Each block in turn; AssertionError with the block that does not hold."""
@@ -151,7 +148,7 @@ class Script:
             done = subprocess.run(
                 ["sh", "-c", command],
                 capture_output=True,
-                env=place.env(PATH=f"{place.run}:{os.environ['PATH']}"),
+                env=place.env(),
                 cwd=place.work,
                 timeout=2 * PATIENCE,
                 check=False,

@@ -1,7 +1,6 @@
 """The completion scripts in the shells they are for."""
 
 import json
-import os
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -9,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.standin import warm
 from tests.standin.place import Place, homi_command
 
 ASK = {
@@ -38,9 +36,7 @@ ASK = {
 def place() -> Iterator[Place]:
     """A state root with two names, and homi in the path."""
     with Place() as made:
-        program = made.run / "homi"
-        program.write_text(warm.program(made.env()))
-        program.chmod(0o755)
+        made.install()
         made.start()
         for name in ("ada", "gds-agent"):
             made.ok("claim", name)
@@ -55,7 +51,7 @@ def test_a_shell_completes_a_name(shell: str, place: Place) -> None:
         pytest.skip(f"{shell} is not installed")
     done = subprocess.run(
         [shell, "-c", ASK[shell]],
-        env=place.env(PATH=f"{place.run}:{os.environ['PATH']}"),
+        env=place.env(),
         capture_output=True,
         text=True,
         timeout=60,
@@ -100,7 +96,7 @@ def test_no_word_of_another_is_run_by_a_shell_that_completes(
     for script in (ASK[shell], ASK[shell].replace("send", "read")):
         done = subprocess.run(
             [shell, "-c", script],
-            env=place.env(PATH=f"{place.run}:{os.environ['PATH']}"),
+            env=place.env(),
             cwd=place.work,
             capture_output=True,
             text=True,

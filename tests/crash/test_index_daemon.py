@@ -76,7 +76,8 @@ def told(place: Place) -> list[tuple[str, bool]]:
     return [(one["id"], one["rung"] == "seen") for one in listed]
 
 
-@pytest.mark.parametrize("point", CLOSING)
+# Each step of it is died at over a simulated disk, too.
+@pytest.mark.parametrize("point", steps(CLOSING, ["archive-inbox"]))
 def test_a_kill_while_a_segment_is_closed_loses_nothing(
     place: Segmented, point: str
 ) -> None:
@@ -97,7 +98,7 @@ def test_a_kill_while_a_segment_is_closed_loses_nothing(
     assert place.json("status")["findings"] == []
 
 
-@pytest.mark.parametrize("point", INDEXING)
+@pytest.mark.parametrize("point", steps(INDEXING, ["words-written"]))
 def test_a_kill_while_words_are_indexed_leaves_them_to_the_next_life(
     place: Segmented, point: str
 ) -> None:
@@ -151,7 +152,7 @@ CHANGES: dict[str, Callable[[Path, Path], object]] = {
 
 @pytest.mark.parametrize(
     "change",
-    steps(CHANGES.values(), ["flipped bits", "a copy from before", "gone"], CHANGES),
+    steps(CHANGES.values(), ["flipped bits", "a copy from before"], CHANGES),
 )
 def test_a_daemon_and_its_commands_do_without_a_good_index(
     place: Segmented, change: Callable[[Path, Path], object]
@@ -212,7 +213,7 @@ def test_commands_index_beside_a_daemon_that_indexes(place: Segmented) -> None:
     for name in ("ada", "svc"):
         place.ok("claim", name)
     sent: list[str] = []
-    for turn in range(5):
+    for turn in range(3):
         sent += fill(place, turn * COUNT, finished=turn % 2 == 0)
         running = [
             subprocess.Popen(

@@ -14,7 +14,7 @@ import pytest
 
 from homi.store.fault import COMMIT
 from tests.crash.steps import steps
-from tests.standin.place import PATIENCE, Place, homi_command
+from tests.standin.place import PATIENCE, Place
 
 COUNT = 5
 # A stop and a start in between: which batch of a life is the release is known.
@@ -74,6 +74,7 @@ def test_a_kill_while_names_are_saved_leaves_what_was_said(
     and of the one under way all or nothing."""
     place.start()
     place.ok("claim", "ada")
+    place.install()
     said: list[str] = []
     for turn in range(turns):
         lines = "".join(
@@ -81,10 +82,11 @@ def test_a_kill_while_names_are_saved_leaves_what_was_said(
             f"homi set ada quiet=0{n % 10}:00-09:30 && echo set\n"
             f"homi claim --{'no-' if n % 2 else ''}front ada && echo front\n"
             for n in range(3)
-        ).replace("homi ", f"{' '.join(homi_command()[:1])} ")
+        )
         shell = subprocess.Popen(
             ["sh", "-c", lines],
             env=place.env(),
+            stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )

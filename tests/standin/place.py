@@ -124,6 +124,13 @@ class Place(Closing):
         """What runs the daemon in the foreground."""
         return [*homi_command(), "run"]
 
+    def install(self) -> None:
+        """Let a shell here find homi in its PATH: a quick one, for it starts many."""
+        self.bin.mkdir(exist_ok=True)
+        program = self.bin / "homi"
+        program.write_text(warm.program(self.env()))
+        program.chmod(0o755)
+
     def run_daemon(self, **env: str) -> subprocess.Popen[bytes]:
         """Start `homi run` without waiting for it."""
         with self.log.open("ab") as log:

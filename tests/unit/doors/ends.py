@@ -24,7 +24,7 @@ def run(main: Callable[[], Awaitable[None]], loop: str = "uvloop") -> None:
     """Run main on that kind of loop."""
 
     async def bounded() -> None:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(240):
             await main()
 
     with asyncio.Runner(loop_factory=LOOPS[loop]) as runner:
