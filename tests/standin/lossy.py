@@ -20,6 +20,7 @@ from typing import BinaryIO
 ORDERS = "orders.json"
 FAULTS = "faults"  # one line each
 STARTS = "starts"  # one byte each
+SURE = 50  # lines of a bad connection
 KINDS = ("lost", "doubled", "turned", "cut")
 PASSES = (b'{"f":"hello"', b'{"f":"proof"', b'{"f":"bye"')
 
@@ -52,6 +53,10 @@ class Way:
         self._one_in = int(orders["one_in"])
         self._dice = random.Random(f"{orders['seed']} {start}")
         self._faults = folder / FAULTS
+        # However few lines there will be, one of the first ones is met.
+        none = self._one_in and not self._faults.exists()
+        self._sure = self._dice.randrange(1, SURE) if none else 0
+        self._lines = 0
         self._name = name
         self._child = child
         self._held = b""  # a line that its next overtakes
@@ -70,7 +75,10 @@ class Way:
     def _fault(self, line: bytes) -> str:
         """What happens to a line; mostly nothing."""
         passes = not line.startswith(b"{") or line.startswith(PASSES)
-        if passes or not self._one_in or self._dice.randrange(self._one_in):
+        if passes or not self._one_in:
+            return ""
+        self._lines += 1
+        if self._lines != self._sure and self._dice.randrange(self._one_in):
             return ""
         kind = self._dice.choice(KINDS)
         with self._faults.open("a") as file:

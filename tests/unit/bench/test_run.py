@@ -109,9 +109,13 @@ def test_two_linked_daemons_give_every_line_of_a_round(tmp_path: Path) -> None:
     assert all(one.value and one.goal for one in figures)
 
 
-def test_seventeen_links_get_all_of_theirs_beside_three_in_trouble(
-    tmp_path: Path,
+def test_links_get_all_of_theirs_beside_three_in_trouble(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The far ends share a process."""
+    few = ["good"] * 3
+    monkeypatch.setattr(twenty, "GOOD", len(few))
+    monkeypatch.setattr(twenty, "CALM", [*few, *["idle"] * 3])
+    monkeypatch.setattr(twenty, "TROUBLED", [*few, "dead", "refusing", "slow"])
     setup = Setup(kit.build(tmp_path), tmp_path, 1, 0.1, TINY)
     assert min(got.rate for got in twenty._round(setup, 1)) > 0

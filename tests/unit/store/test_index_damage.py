@@ -151,7 +151,7 @@ def test_flipped_bits_and_cuts_lose_no_mail_and_raise_nothing(root: Path) -> Non
     """By chance, the same each time: whatever becomes of the file, a start sees all
     mail, and every question has an answer or says why it has none."""
     data, said = (root / FILE).read_bytes(), 0
-    for seed in range(60):
+    for seed in range(24):
         rng = random.Random(seed)
         (root / FILE).write_bytes(_hurt(bytearray(data), rng))
         for end in ("-wal", "-shm"):
@@ -161,7 +161,7 @@ def test_flipped_bits_and_cuts_lose_no_mail_and_raise_nothing(root: Path) -> Non
             answers(root)
         except HomiError:
             said += 1
-    assert said < 30, "mostly there is an answer"
+    assert said < 12, "mostly there is an answer"
 
 
 def _hurt(data: bytearray, rng: random.Random) -> bytes:
