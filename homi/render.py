@@ -9,12 +9,13 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from homi.clock import age as age
-from homi.envelope import SessionRef
+from homi.envelope import Kind, Reason, Rung, SessionRef
 from homi.ids import last_part
 from homi.reports import SessionRow
 from homi.visible import visible, visible_lines
 
 SHORTEST = 4  # digits of an id: fewer say nothing
+_FLAT = frozenset((str, int, float, bool, Kind, Rung, Reason))
 
 Cell = str | int | float | None
 
@@ -77,10 +78,21 @@ def fields(struct: msgspec.Struct) -> dict[str, object]:
 
 def json_line(value: object, *, plain: bool) -> str:
     """value as JSON on one line, with every field; plain: in ASCII, for a terminal."""
+    if not plain and _is_whole(value):
+        return msgspec.json.encode(value).decode()
     built = msgspec.to_builtins(_full(value))
     if not plain:
         return msgspec.json.encode(built).decode()
     return json.dumps(built, separators=(",", ":")).replace("\x7f", "\\u007f")
+
+
+def _is_whole(value: object) -> bool:
+    """Whether value is encoded with every field as it is; a listing of a hundred
+    thousand spends a quarter of the time then."""
+    if not isinstance(value, msgspec.Struct) or value.__struct_config__.omit_defaults:
+        return False
+    kinds = map(type, filter(None, msgspec.structs.astuple(value)))
+    return all(map(_FLAT.__contains__, kinds))
 
 
 def _full(value: object) -> object:

@@ -17,7 +17,7 @@ from homi.store.archive import Segment, in_archive, segments
 from homi.store.database import Broken, Database
 from homi.store.disk import READ, Disk, read_all
 from homi.store.places import LEDGER, folder_of, inbox_in, is_place
-from homi.store.rows import Box, Closed, Entry, Mark, Row
+from homi.store.rows import Box, Closed, Entry, Mark, Row, entry_of
 
 Values = TypeVar("Values")
 
@@ -127,7 +127,10 @@ def entries_of(rows: list[tuple[object, ...]]) -> list[Entry]:
     """Rows with the name of their mailbox in front; Broken where one is not ours."""
     if not all(isinstance(name, str) and is_place(name) for name, *_ in rows):
         raise Broken("a name")
-    return [read_row(tuple(values)).entry(Name(str(name))) for name, *values in rows]
+    try:
+        return [entry_of(row[1:], Name(str(row[0]))) for row in rows]
+    except (ValueError, TypeError) as error:
+        raise Broken("a row") from error
 
 
 def write_box(db: Database, box: Box) -> None:

@@ -23,43 +23,46 @@ from homi.ids import halves
 from homi.store.reading import EnvelopeHead, MsgHead
 from homi.store.standing import climbed, follow
 
-COLUMNS = (
-    *("box", "seq", "segment", "offset", "length", "head", "tail", "sender", "device"),
-    *("kind", "addressed", "dest", "thread", "reply_to", "at", "ttl", "again", "rung"),
-    *("reason", "until", "session", "changed", "taken", "repeat", "pending"),
-)
+
+class _Columns(
+    msgspec.Struct, array_like=True, forbid_unknown_fields=True, frozen=True, gc=False
+):
+    """A row of the table.  A struct: what its fields may be is worked out once, where
+    that of a plain tuple would be anew for each row, for forty times as long."""
+
+    box: int
+    seq: int
+    segment: int
+    offset: int
+    length: int
+    head: str
+    tail: str
+    sender: str
+    device: str | None
+    kind: Kind
+    addressed: str
+    dest: str
+    thread: str | None
+    reply_to: str | None
+    at: str
+    ttl: int | None
+    again: int
+    rung: Rung
+    reason: Reason | None
+    until: str | None
+    session: str | None
+    changed: str
+    taken: int
+    repeat: int
+    pending: int
+
+
+COLUMNS = _Columns.__struct_fields__
 SELECT = ", ".join(f"mail.{column}" for column in COLUMNS)
 RUNG_AT = COLUMNS.index("rung")
 _INT_MAX = (1 << 63) - 1  # SQLite's integers end there
 
 _session = msgspec.json.Decoder(SessionRef).decode
-_Columns = tuple[
-    int,
-    int,
-    int,
-    int,
-    int,
-    str,
-    str,
-    str,
-    str | None,
-    Kind,
-    str,
-    str,
-    str | None,
-    str | None,
-    str,
-    int | None,
-    int,
-    Rung,
-    Reason | None,
-    str | None,
-    str | None,
-    str,
-    int,
-    int,
-    int,
-]
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -209,7 +212,7 @@ class Row:
         """A row of the table, its columns in order; ValueError: none we wrote."""
         row = cls()
         # SQLite keeps any type in any column: a flipped bit may have made another.
-        typed = msgspec.convert(values, _Columns)
+        typed = msgspec.structs.astuple(msgspec.convert(values, _Columns))
         for column, value in zip(COLUMNS, typed, strict=True):
             setattr(row, column, value)
         row.session = _session(str(row.session)) if row.session else None
@@ -267,26 +270,37 @@ class Row:
 
     def entry(self, name: Name) -> Entry:
         """The row as others see it."""
-        return Entry(
-            name=name,
-            seq=abs(self.seq),
-            segment=self.segment,
-            offset=self.offset,
-            length=self.length,
-            id=MessageId(self.head + self.tail),
-            from_=self.sender,
-            device=self.device,
-            kind=self.kind,
-            addressed=self.addressed,
-            dest=self.dest,
-            thread=self.thread,
-            reply_to=MessageId(self.reply_to) if self.reply_to is not None else None,
-            at=self.at,
-            ttl_s=self.ttl,
-            rung=self.rung,
-            reason=self.reason,
-            until=self.until,
-            session=self.session,
-            changed=self.changed,
-            pending=self.pending,
-        )
+        return _entry(self, name, self.session)
+
+
+def entry_of(values: tuple[object, ...], name: Name) -> Entry:
+    """A row of the table as others see it; ValueError: none we wrote."""
+    found = msgspec.convert(values, _Columns)
+    return _entry(found, name, _session(found.session) if found.session else None)
+
+
+def _entry(row: Row | _Columns, name: Name, session: SessionRef | None) -> Entry:
+    """The row as others see it."""
+    return Entry(
+        name=name,
+        seq=abs(row.seq),
+        segment=row.segment,
+        offset=row.offset,
+        length=row.length,
+        id=MessageId(row.head + row.tail),
+        from_=row.sender,
+        device=row.device,
+        kind=row.kind,
+        addressed=row.addressed,
+        dest=row.dest,
+        thread=row.thread,
+        reply_to=None if row.reply_to is None else MessageId(row.reply_to),
+        at=row.at,
+        ttl_s=row.ttl,
+        rung=row.rung,
+        reason=row.reason,
+        until=row.until,
+        session=session,
+        changed=row.changed,
+        pending=bool(row.pending),
+    )

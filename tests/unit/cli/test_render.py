@@ -5,9 +5,12 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from homi import render
-from homi.envelope import SessionRef, Via
+from homi.envelope import Kind, MessageId, Reason, Rung, SessionRef, Via
+from homi.far import FarName
+from homi.mail import Message
 from homi.reports import SessionRow
 
 TAILS = st.text("0123456789abcdef", min_size=12, max_size=12)
@@ -81,6 +84,32 @@ def test_json_has_every_field_of_what_is_inside() -> None:
     line = json.loads(render.json_line({"via": Via(door="peer", uid=7)}, plain=False))
     assert line["via"]["verified"] is False
     assert line["via"]["device"] is None
+
+
+def test_json_of_a_message_is_the_same_whether_or_not_it_holds_other_structs() -> None:
+    """What is encoded as it is has the fields, and their order, of all others."""
+    bare = Message(
+        name="ada",
+        id=MessageId("1"),
+        from_="ü\u2028",
+        kind=Kind.MAIL,
+        at="",
+        rung=Rung.HELD,
+        reason=Reason.PACED,
+        bytes=1,
+        to="",
+        changed="",
+        pending=True,
+    )
+    rich = replace(bare, session=SessionRef(7, "1"), waits={"bob": ""})
+    plain = [json.loads(render.json_line(bare, plain=plain)) for plain in (True, False)]
+    assert plain[0] == plain[1]
+    line = json.loads(render.json_line(rich, plain=False))
+    assert list(line) == list(plain[1]) == list(Message.__struct_encode_fields__)
+    assert line["session"] == {"pid": 7, "start": "1", "id": ""}
+    assert line | {"session": None, "waits": {}} == plain[1]
+    at_default = json.loads(render.json_line(FarName("ada"), plain=False))
+    assert at_default["live"] is False
 
 
 def test_a_body_is_shown_line_by_line_with_its_marks_escaped() -> None:
