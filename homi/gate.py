@@ -144,7 +144,7 @@ def no_room_aside(pending: int, size: int, to: str) -> HomiError | None:
     name = to.partition("@")[0]
     return NotReached(
         f"{what} for {name} wait for older mail of it, the limit is {limit}",
-        hint=f"homi ls {name} says what for",
+        hint="homi ls says what for",
         reason="quota",
     )
 
