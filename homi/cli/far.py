@@ -112,7 +112,8 @@ def whois(mail: Mail, wanted: Address, *, as_json: bool) -> None:
         output.json_line(found)
         return
     ago = " ago" if output.terminal() else ""
-    since = "just now" if found.asked else f"{output.when(found.at) or 'never'}{ago}"
+    since = f"{output.when(found.at)}{ago}" if found.at else "never"
+    since = "just now" if found.asked else since
     rows: list[tuple[Cell, Cell]] = [
         ("address", found.address),
         ("resolved", f"{found.resolved} {found.device}"),

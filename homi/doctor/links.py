@@ -10,12 +10,10 @@ from homi.connection import Connection
 from homi.doctor.check import Check, Verdict, fail, remedied, warn, well
 from homi.doctor.facts import Facts
 from homi.linked import TURNED_AWAY, Checked, LinkRow, Turned
-from homi.links.host import typed
 from homi.requests import CheckLink
 from homi.visible import visible
 
-UP, PAUSED, ACCEPTED = "up", "paused", "accepted"
-NO_DAEMON = "no daemon answers"  # in the words of the homi over there
+UP, PAUSED = "up", "paused"
 CHANGED = "host-key"  # or another answers in its place
 STUCK = ("auth", "device-key", "version")  # no time mends them
 OFFSET = 5.0  # s two clocks may differ: stamps of letters are compared by people
@@ -28,8 +26,6 @@ def _links(facts: Facts) -> Iterator[Verdict]:
         said = f": {visible(row.text)}" if row.text else ""
         text = f"the link to {row.device} is {row.state}{said}"
         hint = visible(row.fix) or f"homi link check {row.device}"
-        if NO_DAEMON in row.text and row.way != ACCEPTED:
-            hint = f"ssh {typed(row.host or row.device)} homi start"
         if row.turned is not None and row.turned.reason != row.state:
             yield _turned(row.device, row.turned)
         if row.state == TURNED_AWAY:
@@ -39,7 +35,8 @@ def _links(facts: Facts) -> Iterator[Verdict]:
         elif row.state in STUCK:
             yield remedied(fail(text), hint)
         elif row.state == PAUSED:
-            yield warn(text, f"homi link resume {row.device}")
+            resume = f"homi link resume {row.via or row.device}"
+            yield remedied(warn(text), visible(row.fix) or resume)
         elif row.state != UP:
             yield remedied(warn(text), hint)
         else:

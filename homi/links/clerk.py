@@ -15,7 +15,7 @@ from homi.clock import Clock, rfc3339
 from homi.errors import Usage
 from homi.linked import TURNED_AWAY, Checked, LinkRow, Turned
 from homi.links import keys
-from homi.links.book import Peering
+from homi.links.book import Peering, behind
 from homi.links.checks import PROBES, Check, Found, Probes
 from homi.links.exchange import Exchange
 from homi.links.link import Link
@@ -176,8 +176,12 @@ class Clerk:
         peering = book.need(request.device)
         device = peering.device
         if request.do == "rm":
+            over = [one for one in behind(book.all(), device) if one != device]
             book.drop(device)
-            return Done(text=f"removed {device}", pending=self._waiting(device).pending)
+            text = f"removed {device}"
+            if over:
+                text += f", which {', '.join(over)} is linked over: its mail waits"
+            return Done(text=text, pending=self._waiting(device).pending)
         if peering.via is not None:
             raise Usage(
                 f"{device} has no link of its own, its mail goes over {peering.via}",

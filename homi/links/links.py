@@ -183,6 +183,11 @@ class Links:
         link = None if way is None else self._links.get(way)
         if link is not None:
             return link.verdict
+        kept = self.book.get(device)
+        if way is None and kept is not None and kept.via is not None:
+            words = f"{kept.via}, which it is linked over, is not linked itself"
+            fix = f"homi link add {device} --via DEV"
+            return Verdict(LinkState.UNREACHABLE, words, fix)
         return UNKNOWN if way is None or self._broken is None else self._broken
 
     def answer(self, wire: LineProtocol, given: str, origin: str) -> Exchange:

@@ -8,7 +8,9 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from homi.envelope import Reason
+from homi.links.host import typed
 
+NO_DAEMON = "no daemon answers"  # in the words of the homi over there
 FIRST = 1.0  # s: the bound of the first pause behind a try that failed
 LONGEST = 300.0  # s: the bound of all later ones, and the pace of what needs a person
 STEADY = 1.0  # s a link must have been up for its loss to be redialled at once
@@ -91,7 +93,8 @@ def of_end(reason: str, text: str, host: str | None) -> Verdict:
         LinkState.VERSION: "update the older of the two homi",
     }
     words = text or _WORDS.get(reason, reason)
-    return Verdict(state, words, fixes.get(state, ""))
+    start = f"ssh {typed(host)} homi start" if host and NO_DAEMON in text else ""
+    return Verdict(state, words, fixes.get(state, start))
 
 
 def pause(state: LinkState, failures: int, draw: float) -> float:

@@ -37,7 +37,8 @@ def let_in(book: Book, given: str) -> Peering:
     if peering.via is not None:
         raise NoSuchDevice(no_link(book, peering.device))
     if peering.paused:
-        raise NotAllowed(f"{here} paused its link with {given}")
+        hint = f"on {here}: homi link resume {given}"
+        raise NotAllowed(f"{here} paused its link with {given}", hint=hint)
     return peering
 
 

@@ -25,6 +25,9 @@ def test_a_link_that_needs_a_person_fails_and_one_that_waits_is_told(
     assert bad(CHECKS, "links", away).grade is Grade.WARN
     rests = told(root, links=[LinkRow("mini", "paused")])
     assert bad(CHECKS, "links", rests).fix == "homi link resume mini"
+    behind = LinkRow("attic", "paused", via="mini", fix="homi link resume mini")
+    found = bad(CHECKS, "links", told(root, links=[behind]))
+    assert found.fix == "homi link resume mini"
 
 
 def test_who_dials_in_vain_is_told_with_why_linked_or_not(root: Path) -> None:

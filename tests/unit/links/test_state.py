@@ -37,6 +37,8 @@ def test_each_end_of_an_exchange_is_a_state_and_names_the_fix() -> None:
     assert found[End.SILENT] == (LinkState.UNREACHABLE, "why", "")
     assert of_end(End.STOPPING, "", None).text == "its daemon stopped"
     assert of_end("later", "", None).text == "later"
+    dead = of_end("unavailable", "it says: no daemon answers at /s", "me@mini:22")
+    assert dead.fix == "ssh -p 22 me@mini homi start"
 
 
 def test_mail_has_a_reason_in_every_state_but_one() -> None:
