@@ -161,9 +161,8 @@ def test_every_verb_takes_every_form_of_an_id_alike(line: Line) -> None:
     """Whole, or as short as it is unique; what is none, or several, is an error."""
     tail = line.message.rpartition("-")[2]
     forms = (line.message, line.message.upper(), tail, tail[:8], tail[:8].upper())
-    for n in range(12):
-        line.place.send("ada", f"more {n}", sender="bob")
-    shared = line.message[:7]  # of the minutes in which all of these were made
+    more = [line.place.send("ada", f"more {n}", sender="bob") for n in range(12)]
+    shared = os.path.commonprefix([line.message, *more])[:7]
     verbs = (
         *(v for v in (*READING, *CHANGING) if ID in v),
         ("read", "--name", "owner", ID),

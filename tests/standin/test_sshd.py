@@ -32,7 +32,7 @@ def ssh(near: Place, *argv: str) -> subprocess.CompletedProcess[str]:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=60,
         check=False,
     )
 
@@ -110,7 +110,7 @@ def test_a_cut_ends_and_a_stall_stops_a_session(
         server.resume()
         assert client.stdout.readline() == "hello\n"
         assert server.cut() == 1
-        assert client.wait(15) == 255
+        assert client.wait(60) == 255
     assert not server.pids()
     server.down()
     assert "refused" in ssh(near, host, "true").stderr

@@ -70,5 +70,5 @@ async def tools_of(place: Place, session: Standin) -> AsyncIterator[Tools]:
     ):
         await client.initialize()
         yield Tools(client)
-    ended = session.wait("ran", timeout=30)
+    ended = session.wait("ran")
     assert (ended["rc"], ended["err"]) == (0, ""), ended
