@@ -162,7 +162,8 @@ def test_every_verb_takes_every_form_of_an_id_alike(line: Line) -> None:
     tail = line.message.rpartition("-")[2]
     forms = (line.message, line.message.upper(), tail, tail[:8], tail[:8].upper())
     more = [line.place.send("ada", f"more {n}", sender="bob") for n in range(12)]
-    shared = os.path.commonprefix([line.message, *more])[:7]
+    starts = (line.message[:n] for n in range(7, 0, -1))
+    shared = next(s for s in starts if all(one.startswith(s) for one in more))
     verbs = (
         *(v for v in (*READING, *CHANGING) if ID in v),
         ("read", "--name", "owner", ID),
