@@ -482,7 +482,8 @@ def test_line_socket_is_in_the_sessions_own_folder(root: Path) -> None:
         other = root / "other"
         other.mkdir(mode=0o700)
         shared = root / "shared"
-        shared.mkdir(mode=0o755)
+        shared.mkdir()
+        shared.chmod(0o755)
         async with house.open():
             house.session(os.getpid(), "alpha")
             await house.until(lambda: bool(house.sessions.live))

@@ -187,7 +187,8 @@ def test_a_root_that_others_can_reach_is_told_instead_of_a_missing_daemon(
     tmp_path: Path,
 ) -> None:
     """No daemon would start over it."""
-    (tmp_path / "s").mkdir(mode=0o755)
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s").chmod(0o755)
     with pytest.raises(BadConfig) as caught:
         Connection(tmp_path / "s")
     assert "0755" in caught.value.text

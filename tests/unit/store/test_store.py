@@ -179,7 +179,8 @@ def test_failed_start_gives_the_lock_back(tmp_path: Path) -> None:
 def test_foreign_or_open_root_is_refused(tmp_path: Path) -> None:
     """A root others can reach is no place for mail (78)."""
     root = tmp_path / "root"
-    root.mkdir(mode=0o755)
+    root.mkdir()
+    root.chmod(0o755)
     with pytest.raises(BadConfig, match="others can reach it"):
         opened(root)
     root.chmod(0o700)
