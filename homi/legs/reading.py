@@ -66,6 +66,11 @@ class Reading:
         """Whether time alone can still change something."""
         return any(not case.settled for case in self.cases.values())
 
+    @property
+    def read_in(self) -> list[str]:
+        """The conversations that are read."""
+        return list(self._tails)
+
     def add(self, case: Case, *, searched: bool) -> None:
         """Follow case from here on, in this conversation and those that come.
 

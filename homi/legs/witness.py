@@ -175,7 +175,7 @@ class ClaudeWitness:
         reading = watch.reading
         more = reading.read()
         if not more and not watch.ended:
-            matched = self._learnt.get(_kind(reading.session), Doubt.FORMAT) is None
+            matched = self._matched(reading)
             reading.conclude(self._clock.monotonic(), matched=matched)
         self._tell(watch)
         if self._open.get(_process(reading.session.ref)) is not watch:
@@ -186,6 +186,16 @@ class ClaudeWitness:
         elif reading.waits:
             quiet = self._clock.monotonic() - reading.stirred >= QUIET
             watch.soon(NET_QUIET if quiet else NET)
+
+    def _matched(self, reading: Reading) -> bool:
+        """Whether letters were found by id before, in this conversation or in one that
+        is still read: a /clear leaves one without a line, and drops what was on its
+        way to the one before."""
+        if self.doubt(reading.session) is not None:
+            return False
+        version = reading.session.version
+        known = (self._learnt.get((version, c), Doubt.FORMAT) for c in reading.read_in)
+        return any(doubt is None for doubt in known)
 
     def _tell(self, watch: _Watch) -> None:
         """Hand on what was found, of letters somebody still asks about."""

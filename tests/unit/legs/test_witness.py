@@ -405,6 +405,25 @@ def test_an_ignored_letter_is_told_when_the_session_is_at_rest(tmp_path: Path) -
     run(tmp_path, scene)
 
 
+def test_a_letter_that_a_clear_overtook_is_told_as_ignored(tmp_path: Path) -> None:
+    """It names a conversation that is left, so the client drops it; the new one has no
+    file yet.  The control: nothing is concluded where no letter was found before."""
+
+    async def scene(bench: Bench) -> None:
+        for found in (False, True):
+            bench.book.write(b"{}\n")
+            if found:
+                await bench.control()
+            message = bench.offer()
+            bench.change(session_id=str(uuid.uuid4()))
+            bench.clock.now += 6
+            bench.change(status="idle")
+            await bench.until(message, Ignored if found else NoProof)
+            bench.witness.forget(bench.session.ref, message)
+
+    run(tmp_path, scene)
+
+
 def test_without_a_transcript_the_proofs_shrink(tmp_path: Path) -> None:
     """A turn came and went and left no file; said once, and of that session only."""
 
