@@ -26,6 +26,13 @@ pytestmark = needs_tmux
 @pytest.fixture(scope="module")
 def place() -> Iterator[Place]:
     """A daemon, and a claude; every seat is closed before the place is."""
+    with opened() as made:
+        yield made
+
+
+@contextlib.contextmanager
+def opened() -> Iterator[Place]:
+    """Such a place."""
     with Place() as made:
         claude.install(made.bin)
         made.start()
@@ -155,9 +162,15 @@ def test_a_running_session_is_adopted_and_keeps_its_process(place: Place) -> Non
     assert str(one.pid) in taken.stderr
 
 
-def test_agents_that_start_agents_stop_at_a_depth_and_at_a_count(place: Place) -> None:
+def test_agents_that_start_agents_stop_at_a_depth_and_at_a_count() -> None:
     """One that starts itself without end comes three deep; one that starts many has
     eight.  Neither need say who it is."""
+    with opened() as place:  # so many starts would let the mail of others wait
+        _deep_and_wide(place)
+
+
+def _deep_and_wide(place: Place) -> None:
+    """The two of them."""
     homi = shlex.join(homi_command())
     again = f'{homi} spawn "$NAME"x -- --then "$THEN" 2>>refused'
     place.ok("spawn", "deep", "--", "--then", again)
