@@ -10,13 +10,16 @@ import click
 from msgspec.structs import replace
 
 from homi import paths
+from homi.address import BUILT_IN, parse_name, spelled
 from homi.cli import options
 from homi.cli.fast import post
 from homi.cli.spawn import BEFORE, READY, How, asked, client, cwd, seconds
-from homi.cli.submission import Plan, read_text
+from homi.cli.submission import Plan, read_text, unsigned
 from homi.connection import Connection
 from homi.dial import Lost
 from homi.errors import NoSuchName, NotReached, TimedOut
+from homi.reports import Listing
+from homi.requests import List
 from homi.spawned import SpawnRow
 
 ANSWER = 600.0  # s for it to answer
@@ -66,6 +69,7 @@ def consult(
     plan.as_json = as_json
     plan.body = read_text(plan)  # before anybody is started for it
     with Connection(root) as daemon:
+        _check(daemon, plan.sender)
         # It is ended with this connection, whatever becomes of us.
         try:
             daemon.wait(request, SpawnRow, BEFORE + READY)
@@ -87,3 +91,16 @@ def consult(
                 f"{error.text}: it is ended",
                 hint="it may ask something: start one by homi spawn NAME, and look",
             ) from None
+
+
+def _check(daemon: Connection, sender: str) -> None:
+    """64 or 67 where nobody could ask, before anybody is started for it."""
+    if not sender and not daemon.welcome.name:
+        raise unsigned()
+    if sender and parse_name(sender) not in (*BUILT_IN, daemon.welcome.name):
+        known = daemon.call(List(i=1, name=sender), Listing)
+        if not known.names:
+            raise NoSuchName(
+                f"no name {spelled(sender)} on this device to send as",
+                hint="homi claim it first, or name another with --from",
+            )

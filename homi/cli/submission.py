@@ -277,11 +277,16 @@ def sender(plan: Plan, dial: Dial) -> str:
     """Who signs: as asked, else who the daemon says is calling; Usage (64) if none."""
     found = plan.sender or dial.welcome.get("name")
     if not found:
-        raise Usage(
-            "who writes? neither a session nor a person at a terminal calls",
-            hint="--from NAME, one that homi claim gave you",
-        )
+        raise unsigned()
     return str(found)
+
+
+def unsigned() -> Usage:
+    """What is told to a caller who has no name."""
+    return Usage(
+        "who writes? neither a session nor a person at a terminal calls",
+        hint="--from NAME, one that homi claim gave you",
+    )
 
 
 def report(plan: Plan, done: Json) -> Json:
