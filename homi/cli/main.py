@@ -124,6 +124,11 @@ class Verbs(click.Group):
             if (page := topic.topics().get(words[0].lower())) is not None:
                 topic.show(page)
                 ctx.exit()
+            if not words[0].startswith("-") and not meant.verb(words[0], MODULES):
+                raise Usage(
+                    f"no command and no page is called {show(words[0])}",
+                    hint="homi help lists the commands, homi help homi the pages",
+                )
         return self.resolve_command(ctx, [*words, "--help"])
 
 
