@@ -6,7 +6,7 @@ homi.guard.  Whether there is room for it is another matter.
 
 from homi import gate
 from homi.address import OWNER, Name
-from homi.envelope import Reason
+from homi.envelope import Kind, Reason
 from homi.errors import HomiError
 from homi.guard import Guard
 from homi.hops import is_loop
@@ -14,6 +14,9 @@ from homi.names import Names
 from homi.replies import Replies
 from homi.store.base import Store
 from homi.submission import Submission
+
+SENDERS = 64  # of one way in, of whom it is known that their letters are taken
+_MAIL = Kind.MAIL  # of nearly every one: asked of its class, a member costs more
 
 
 class Admission:
@@ -28,15 +31,23 @@ class Admission:
 
     def refusal(self, sub: Submission, place: Name, length: int) -> HomiError | None:
         """Why it is not taken, wherever there may be room for it."""
-        head, via = sub.head, sub.stamp.via
+        head, stamp = sub.head, sub.stamp
+        via = stamp.via
         if self._names.is_room(place) and (why := gate.room_refused(head, via)):
             return why
-        linked = sub.stamp.linked
-        return (
-            self._link_refused(sub, place)
-            if linked
-            else gate.kind_refused(head, via.door)
-        ) or gate.too_long(length, self._store.largest_line())
+        # A plain letter is refused for its sender alone, which is asked once of each.
+        letter = head.kind is _MAIL and not (head.auto or via.moved)
+        if not (letter and head.from_ in stamp.letters):
+            why = (
+                self._link_refused(sub, place)
+                if stamp.linked
+                else gate.kind_refused(head, via.door)
+            )
+            if why is not None:
+                return why
+            if letter and len(stamp.letters) < SENDERS:
+                stamp.letters.add(head.from_)
+        return gate.too_long(length, self._store.largest_line())
 
     def _link_refused(self, sub: Submission, place: Name) -> HomiError | None:
         """Why another device may not submit that.  What follows a name that came from

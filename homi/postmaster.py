@@ -33,12 +33,14 @@ from homi.routing import Place
 from homi.space import Space
 from homi.store.base import Kept, Mail, Store
 from homi.store.mailbox import Item
+from homi.store.places import device_of
 from homi.store.quarantine import Quarantine
 
 # A door that knows the postmaster has these of it.
 from homi.submission import Result as Result
 from homi.submission import Stamp as Stamp
 from homi.submission import Submission as Submission
+from homi.submission import way
 
 log = logging.getLogger("homi.postmaster")
 
@@ -68,7 +70,8 @@ class Postmaster:
         self.device = config.device_name()
         self._facts = owners.facts(self.device)
         self._space = Space(store, config.reserve << 20, self.device)
-        self._hints: list[Callable[[Name, Item], None]] = []
+        self._hints: list[Callable[[Name, Item], None]] = []  # of mail for names here
+        self._onward: list[Callable[[Name, Item], None]] = []  # of what waits to leave
         self.refused: Counter[str] = Counter()  # by reason, since the start
         self._now = Stamps(clock).now
         there = Destinations(store, names, self._facts, clock, self.device)
@@ -92,9 +95,15 @@ class Postmaster:
         self.reroute, self.forward = rerouting.reroute, rerouting.forward
         self.bring = rerouting.bring
 
-    def subscribe(self, hint: Callable[[Name, Item], None]) -> None:
-        """Call hint with each newly stored envelope; losing a call costs time only."""
-        self._hints.append(hint)
+    def subscribe(
+        self, hint: Callable[[Name, Item], None], *, here: bool = True, out: bool = True
+    ) -> None:
+        """Call hint with each envelope newly stored in a mailbox (here) or out queue
+        (out); losing a call costs time only."""
+        if here:
+            self._hints.append(hint)
+        if out:
+            self._onward.append(hint)
 
     def on_answered(self, told: Told) -> None:
         """Call told when an envelope was answered by a reply, or was bounced."""
@@ -131,14 +140,15 @@ class Postmaster:
                 json = encode(via)
         if late is not None:
             place, to, hops = late.name, late.to, onward(hops, self.device)
-        came = b'"hops":%b,' % encode(hops) if hops else b""
+        came = stamp.came if hops is stamp.hops else way(hops)
         parts = (self._now(), to.encode(), json, came, sub.msg)
         tail = b'"at":"%b","to":"%b","via":%b,%b"msg":%b}\n' % parts
         refusal = self.admission.refusal(sub, place, len(tail))
         if refusal is not None:
             self.refuse(sub, refusal)
             return
-        full = None if is_digest(head) else self._space.refusal(place, len(tail), to)
+        digest = head.tags and is_digest(head)
+        full = None if digest else self._space.refusal(place, len(tail), to)
         done: Callable[[Mail], None] = partial(self._committed, sub, full)
         if full is not None:
             done = self._space.short(place, to, full, done)
@@ -249,7 +259,7 @@ class Postmaster:
 
     def _hint(self, place: Name, item: Item) -> None:
         """Tell whoever delivers it that it is there."""
-        for hint in self._hints:
+        for hint in self._hints if device_of(place) is None else self._onward:
             hint(place, item)
 
 

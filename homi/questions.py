@@ -46,6 +46,6 @@ def notifier(office: Office, postmaster: Postmaster, clock: Clock) -> Notifier:
 
     config = office.config
     made = Notifier(config.notify, clock, first if config.notify_text else None)
-    postmaster.subscribe(made.arrived)
+    postmaster.subscribe(made.arrived, out=False)
     office.waits = made.waits
     return made

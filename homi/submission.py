@@ -51,8 +51,11 @@ class Stamp:
     """What a door measured about one connection, made ready for its postmarks."""
 
     __slots__ = (
+        "came",
         "free",
+        "hops",
         "json",
+        "letters",
         "linked",
         "origin",
         "person",
@@ -61,12 +64,20 @@ class Stamp:
         "via",
     )
 
-    def __init__(self, via: Via, session: SessionRef | None = None) -> None:
+    def __init__(
+        self,
+        via: Via,
+        session: SessionRef | None = None,
+        hops: tuple[str, ...] = (),
+    ) -> None:
         """Encode once; every line of the connection carries the same bytes.
 
-        session: the one whose process it is.
+        session: the one whose process it is.  hops: the devices its mail came over.
         """
         self.via = via
+        self.hops = hops
+        self.came = way(hops)
+        self.letters: set[str] = set()  # senders whose plain letters are admitted
         self.linked = via.door == "link"
         # pid and start time: what a turn causes is told by them.
         self.process = None if session is None else (session.pid, session.start)
@@ -79,10 +90,16 @@ class Stamp:
 
     def following(self, generation: int) -> "Stamp":
         """The same of mail that follows its name to another device."""
-        made = Stamp(msgspec.structs.replace(self.via, moved=generation))
+        via = msgspec.structs.replace(self.via, moved=generation)
+        made = Stamp(via, hops=self.hops)
         made.process, made.free = self.process, self.free
         made.set_aside = self.set_aside
         return made
+
+
+def way(hops: tuple[str, ...]) -> bytes:
+    """The field of a line that names the devices it came over; empty for none."""
+    return b'"hops":%b,' % encode(hops) if hops else b""
 
 
 class Result(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):

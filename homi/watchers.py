@@ -78,8 +78,8 @@ class Watchers(Generic[Key]):
         self._waiting.setdefault(key, []).append(waiter)
         return waiter
 
-    def moved(self, key: Key) -> None:
-        """Something came to what key names, or moved in it."""
+    def moved(self, key: Key, *_what: object) -> None:
+        """Something came to what key names, or moved in it: whatever it was."""
         if waiting := self._waiting.get(key):  # nobody waits for most mail
             for waiter in list(waiting):
                 waiter.look()

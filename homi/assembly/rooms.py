@@ -24,6 +24,7 @@ from homi.rooms.fanout import Fanout
 from homi.rooms.state import Rooms, State
 from homi.store.disk import RealDisk
 from homi.store.mailbox import Item, Mailbox
+from homi.store.places import device_of
 from homi.store.state import StateFile
 
 FILE = "rooms.json"
@@ -43,7 +44,8 @@ def connect(office: Office, courier: Courier, reach: Reach) -> Fanout:
 
     def tell(name: Name, line: LedgerLine) -> None:
         moved(name, line)
-        fanout.recorded(name, line)
+        if device_of(name) is None:  # no out queue is a room, or in one
+            fanout.recorded(name, line)
 
     def shown(place: Name, item: Item) -> Shown:
         known = fanout.explain if rooms.has(place) else explain

@@ -62,5 +62,5 @@ def connect(office: Office, reach: Reach) -> OnMail:
 
     keeper.pending, on_mail.waiting = pending, waiting
     office.explain = shown
-    office.postmaster.subscribe(lambda name, _item: on_mail.stir(name))
+    office.postmaster.subscribe(on_mail.stir, out=False)
     return on_mail

@@ -102,7 +102,7 @@ class Office:
         self.order: Callable[[Name, Job], None] = _nobody
         self.way: Callable[[Device], Reason | None] = _no_way
         self.stir: Callable[[Device], None] = lambda _device: None
-        self.moved: Callable[[Name, LedgerLine], None] = lambda _name, _line: None
+        self.moved: Callable[[Name, LedgerLine], None] = self._moved
         self.wake: Callable[[Name], None] = lambda _name: None
         self.answer_to: AnswerTo = lambda _ask, _name, told: told(None)
         self.about: About = _not_yet
@@ -142,9 +142,12 @@ class Office:
             done(kept)
             if kept:
                 self.moved(name, line)
-                self.watchers.moved(name)
 
         self.store.record(name, line, told, durable=durable)
+
+    def _moved(self, name: Name, _line: LedgerLine) -> None:
+        """Nobody but those who wait for it has to be told of a line."""
+        self.watchers.moved(name)
 
     def record_end(
         self, name: Name, line: LedgerLine, done: Callable[[bool], None]

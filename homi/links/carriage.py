@@ -10,9 +10,9 @@ from typing import NamedTuple
 from homi.address import Device, Name
 from homi.links.book import Book, Peering
 from homi.links.clerk import Waiting
-from homi.links.exchange import Answered, Exchange
+from homi.links.exchange import Exchange
 from homi.links.feed import Books, Feed
-from homi.links.frames import Mail, Not
+from homi.links.frames import Not
 from homi.links.greeting import Peer
 from homi.links.intake import Desk, Intake
 from homi.links.recall import Recall
@@ -22,11 +22,10 @@ from homi.store.places import device_of, queue_of
 
 
 class Carried(NamedTuple):
-    """The two directions of one exchange."""
+    """What leaves by one exchange; what comes in has its intake."""
 
     device: Device
     feed: Feed
-    intake: Intake
 
 
 class Carriage:
@@ -53,7 +52,6 @@ class Carriage:
         """Deal with the mail of junction from now on."""
         junction.on_met.append(self._met)
         junction.on_ended.append(self._ended)
-        junction.on_mail = self._take
         junction.on_acked = self._acked
 
     def hint(self, place: Name, item: Item) -> None:
@@ -83,7 +81,8 @@ class Carriage:
         """Let all that leads over it leave by it."""
         feed = Feed(exchange, self._books)
         intake = Intake(exchange, peer, self._desk)
-        self._carried[exchange] = Carried(peer.device, feed, intake)
+        self._carried[exchange] = Carried(peer.device, feed)
+        exchange.take = intake.take
         places = self._places(peer.device)
         feed.hold(places)
         feed.route(places)
@@ -94,10 +93,6 @@ class Carriage:
         if (carried := self._carried.pop(exchange, None)) is not None:
             carried.feed.stop()
             self._recall.ended(exchange)
-
-    def _take(self, exchange: Exchange, mail: Mail, answered: Answered) -> None:
-        """Mail from there."""
-        self._carried[exchange].intake.take(mail, answered)
 
     def _acked(self, exchange: Exchange, upto: int, refused: list[Not]) -> None:
         """Mail of ours is settled there."""

@@ -66,7 +66,7 @@ class Port(Protocol):
         ...
 
     def take(self, exchange: "Exchange", mail: Mail, answered: Answered) -> None:
-        """Store mail; answered must be called once, now or later."""
+        """Store mail, unless exchange.take is another's; answered comes once."""
         ...
 
     def acked(self, exchange: "Exchange", upto: int, refused: list[Not]) -> None:
@@ -108,6 +108,7 @@ class Exchange:
         self.peer: Peer | None = None  # set when it is proven
         self._wire = wire
         self._port = port
+        self.take: Callable[[Mail, Answered], None] = partial(port.take, self)
         self._greeting = Greeting(here, port.known, dialled=dialled, peer=peer)
         self._out = Outbound()
         self._in = Inbound()
@@ -130,7 +131,7 @@ class Exchange:
     @property
     def room(self) -> bool:
         """Whether a mail may be sent now."""
-        return self._open() and self._out.room
+        return self._out.room and self.peer is not None and not self._ended
 
     def start(self) -> None:
         """Say hello; the other end has ten seconds for its part.  Its hello starts this
@@ -256,7 +257,7 @@ class Exchange:
         """Hand it up; its ack follows when it is settled."""
         n = mail.n
         self._in.came(n, len(line))
-        self._port.take(self, mail, partial(self._settled, n))
+        self.take(mail, partial(self._settled, n))
 
     def _settled(self, n: int, refused: Refusal | None) -> None:
         """One ack for all that is settled in this turn of the loop."""

@@ -10,6 +10,8 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+import msgspec
+
 from homi.address import Name
 from homi.clock import rfc3339
 from homi.config import LINE_MAX_ALONE, SWEEP
@@ -26,6 +28,7 @@ from homi.visible import visible
 log = logging.getLogger("homi.links")
 
 _REASONS = frozenset(Reason)
+_RELAYED = Rung.RELAYED  # of nearly all: asked of its class, a member costs more
 
 
 def _uncounted(_message: MessageId) -> Counted | None:
@@ -43,15 +46,11 @@ class Books(NamedTuple):
     turn: Turned = _uncounted
 
 
-class Flight:
+class Flight(msgspec.Struct, frozen=True, gc=False):
     """An envelope that was sent."""
 
-    __slots__ = ("item", "route")
-
-    def __init__(self, route: Route, item: Item) -> None:
-        """It is under way."""
-        self.route = route
-        self.item = item
+    route: Route
+    item: Item
 
     def ended(self, kept: bool) -> None:
         """Its end is recorded; where it could not be, the sweep finds it pending."""
@@ -78,6 +77,7 @@ class Feed:
         self._acked = 0  # the number of the last the other end told of
         self._nots: dict[int, Not] = {}
         self._settling = False  # it is on its way
+        self._chatty = False  # each that is settled gets a line of the log
         self._upto = 0  # all up to here are settled
         self._due: TimerHandle | None = None
         self._sweep: TimerHandle | None = None
@@ -159,6 +159,7 @@ class Feed:
         self._settling = False
         nots, self._nots = self._nots, {}
         at = rfc3339(self._clock.wall())
+        self._chatty = log.isEnabledFor(logging.DEBUG)
         while self._upto < self._acked:
             self._upto += 1
             flight = self._flights.popleft()
@@ -236,8 +237,9 @@ class Feed:
         """The other device has it: that ends it here."""
         route, item = flight.route, flight.item
         route.settled(item)
-        log.debug("%s to=%s via=%s status=relayed", item.id, item.to, self._by)
-        line = self._line(item, Rung.RELAYED, at)
+        if self._chatty:
+            log.debug("%s to=%s via=%s status=relayed", item.id, item.to, self._by)
+        line = LedgerLine(seq=item.seq, id=item.id, rung=_RELAYED, at=at, by=self._by)
         self._books.record(route.box.name, line, flight.ended, durable=True)
 
     def _bounced(self, flight: Flight, refusal: Refusal) -> None:
@@ -264,13 +266,16 @@ class Feed:
             return  # it only waits behind the one that was refused
         text = _told(refusal)
         log.info("%s to=%s %s status=deferred (%s)", item.id, item.to, self._by, text)
-        line = self._line(item, Rung.DEFERRED, rfc3339(now))
-        line.reason, line.until = _reason(refusal), rfc3339(until)
+        line = LedgerLine(
+            seq=item.seq,
+            id=item.id,
+            rung=Rung.DEFERRED,
+            at=rfc3339(now),
+            reason=_reason(refusal),
+            until=rfc3339(until),
+            by=self._by,
+        )
         self._books.record(route.box.name, line, _ignore, durable=False)
-
-    def _line(self, item: Item, rung: Rung, at: str) -> LedgerLine:
-        """A ledger line on item."""
-        return LedgerLine(seq=item.seq, id=item.id, rung=rung, at=at, by=self._by)
 
 
 def _reason(refusal: Refusal) -> Reason | None:
@@ -292,7 +297,7 @@ def _tail(envelope: Envelope, found: Next, turn: Counted | None) -> Tail:
         hops=hops,
         at=envelope.at,
         verified=via.verified,
-        room=whole_room(via.room, hops),
+        room=None if via.room is None else whole_room(via.room, hops),
         first=found.first,
         turn=turn,
         # What follows a name may have been read before it moved.

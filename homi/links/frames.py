@@ -77,7 +77,7 @@ class Mail(Frame, frozen=True, kw_only=True):
 
     n: Count  # from 1 on each connection, without gaps
     to: str  # the full address
-    hops: list[str]  # the devices it came over, the sender's own first
+    hops: tuple[str, ...]  # the devices it came over, the sender's own first
     at: Short = ""  # when it was stored there
     verified: bool = False  # as the sender's own device measured it
     room: Short = ""  # the room it is a copy from, with its device

@@ -97,7 +97,10 @@ class Hints:
     def arrived(self, place: Name, item: Item) -> None:
         """A message was stored; one that came over a link has a way back."""
         if item.link is not None:
-            _keep(self._came, (place, item.id), item.link)
+            came = self._came
+            came[place, item.id] = item.link
+            if len(came) > KEPT:
+                came.popitem(last=False)
 
     def recorded(self, place: Name, line: LedgerLine) -> None:
         """Something became of a message: tell the device it came from."""

@@ -69,7 +69,7 @@ class Intake:
 
     def take(self, mail: Mail, answered: Answered) -> None:
         """Submit mail; answered comes once."""
-        msg, hops = bytes(mail.msg), tuple(mail.hops)
+        msg, hops = bytes(mail.msg), mail.hops
         try:
             head = parse_msg(msg)
             kind = (hops, mail.verified, mail.again, mail.room, mail.moved)
@@ -84,7 +84,7 @@ class Intake:
                 return
             self._refused.discard(lane)
         done = partial(self._done, lane, answered)
-        sub = Submission(head, msg, stamp, mail.to, done, hops)
+        sub = Submission(head, msg, stamp, mail.to, done, stamp.hops)
         if mail.turn is not None:
             sub.told = believed(mail.turn)
         self._accept(sub)
@@ -136,7 +136,8 @@ class Intake:
                 repeat=mail.again,
                 room=_room(mail.room),
                 moved=mail.moved,
-            )
+            ),
+            hops=hops,
         )
         return found
 

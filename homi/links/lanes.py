@@ -8,7 +8,8 @@ import heapq
 import itertools
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+
+import msgspec
 
 from homi.envelope import ASIDE, Rung
 from homi.store.ahead import Ahead
@@ -16,11 +17,12 @@ from homi.store.mailbox import Item, Mailbox
 
 FIRST = 2.0  # s at most until a lane that was refused is tried again, then doubled
 LONGEST = 300.0  # s
+_PARKED = Rung.PARKED  # of every item: asked of its class, a member costs more
 
 Lane = tuple[str, str]  # sender and address: the unit of order
 
 
-class Next(NamedTuple):
+class Next(msgspec.Struct, frozen=True, gc=False):
     """What may be sent now."""
 
     item: Item
@@ -66,15 +68,22 @@ class Route:
             if again is not None:
                 return again
         while self._todo:
-            item = self._waits_for_nothing(self._todo.popleft())
-            if item is None or _aside(item):
-                continue
+            seq = self._todo.popleft()
+            item = self.box.pending.get(seq) or self._lost.get(seq)
+            if item is None or seq in self._flying or seq in self._ending:
+                continue  # it is done with, or it is not its turn again
             lane = (item.sender, item.to)
-            if item.rung is Rung.PARKED or (item.until or now) > now:
+            if self._waiting and (waits := self._waiting.get(lane)) is not None:
+                heapq.heappush(waits.seqs, seq)
+                continue
+            parked = item.rung is _PARKED
+            if parked and item.reason in ASIDE:
+                continue
+            if parked or (item.until is not None and item.until > now):
                 self._hold(lane, item, now)
                 continue
-            self._flying[item.seq] = lane
-            return Next(item, first=False, again=item.seq in self._lost)
+            self._flying[seq] = lane
+            return Next(item, first=False, again=seq in self._lost)
         return None
 
     def due(self) -> float | None:
@@ -169,18 +178,6 @@ class Route:
     def _is_new(self, seq: int) -> bool:
         """Whether nothing was known of it."""
         return seq > self._last
-
-    def _waits_for_nothing(self, seq: int) -> Item | None:
-        """The item, unless it is gone, under way or in a lane that waits."""
-        item = self._item(seq)
-        if item is None or seq in self._flying or seq in self._ending:
-            return None
-        if self._waiting:
-            waits = self._waiting.get((item.sender, item.to))
-            if waits is not None:
-                heapq.heappush(waits.seqs, seq)
-                return None
-        return item
 
     def _hold(self, lane: Lane, item: Item, now: float) -> None:
         """It waits by its own record, and its lane with it."""

@@ -113,7 +113,7 @@ def build(office: Office, disk: Disk, clock: Clock, looks: Looks) -> Linkage:
     recall = Recall(store, looks, losses)
     carriage = Carriage(book, books, office.postmaster, lambda: queued(store), recall)
     carriage.join(junction)
-    office.postmaster.subscribe(carriage.hint)
+    office.postmaster.subscribe(carriage.hint, here=False)
     links = Links(
         book,
         clock,
@@ -135,7 +135,7 @@ def build(office: Office, disk: Disk, clock: Clock, looks: Looks) -> Linkage:
         clock,
         Patience(settings.delay_after * 3_600, settings.bounce_after * 86_400),
     )
-    office.postmaster.subscribe(overdue.arrived)
+    office.postmaster.subscribe(overdue.arrived, here=False)
     reserve = settings.reserve << 20
     bulk = Bulk(
         Blobs(office.root, disk),

@@ -28,7 +28,6 @@ class Junction:
         self.on_names: Callable[[Exchange, Names], None] = _nobody
         self.on_rung: Callable[[Exchange, Rung], None] = _nobody
         self.on_acked: Callable[[Exchange, int, list[Not]], None] = _unsent
-        self.on_mail: Callable[[Exchange, Mail, Answered], None] = _not_yet
 
     def met(self, exchange: Exchange, peer: Peer) -> None:
         """It carries the mail of its device from now on."""
@@ -40,9 +39,11 @@ class Junction:
         for told in self.on_ended:
             told(exchange)
 
-    def take(self, exchange: Exchange, mail: Mail, answered: Answered) -> None:
-        """Mail from there."""
-        self.on_mail(exchange, mail, answered)
+    def take(self, _exchange: Exchange, _mail: Mail, answered: Answered) -> None:
+        """Mail for which nobody is there, as who is has it from the exchange: it stays
+        where it is."""
+        refusal = NotReached("the daemon is starting", reason="busy")
+        answered(Refusal(code=refusal.code, text=refusal.text, reason=refusal.reason))
 
     def acked(self, exchange: Exchange, upto: int, refused: list[Not]) -> None:
         """Mail of ours is settled there."""
@@ -76,9 +77,3 @@ def _nobody(_exchange: Exchange, _frame: Names | Rung) -> None:
 
 def _unsent(_exchange: Exchange, _upto: int, _refused: list[Not]) -> None:
     """Nothing was sent."""
-
-
-def _not_yet(_exchange: Exchange, _mail: Mail, answered: Answered) -> None:
-    """Mail for which nobody is there: it stays where it is."""
-    refusal = NotReached("the daemon is starting", reason="busy")
-    answered(Refusal(code=refusal.code, text=refusal.text, reason=refusal.reason))

@@ -16,19 +16,17 @@ class Outbound:
         """Nothing yet."""
         self.sent = 0  # the number of the last
         self.upto = 0  # the last that is settled
+        self.room = True  # for one more, of whatever length: asked for every mail
         self._lengths: deque[int] = deque()
         self._bytes = 0
-
-    @property
-    def room(self) -> bool:
-        """Whether one more may leave, of whatever length."""
-        return len(self._lengths) < WINDOW and self._bytes < WINDOW_BYTES
 
     def count(self, length: int) -> None:
         """One more left, as a line of so many bytes."""
         self.sent += 1
         self._lengths.append(length)
         self._bytes += length
+        if len(self._lengths) >= WINDOW or self._bytes >= WINDOW_BYTES:
+            self.room = False
 
     def acked(self, ack: Ack) -> None:
         """Take them as settled; ValueError for an ack that cannot be."""
@@ -45,6 +43,7 @@ class Outbound:
         for _ in range(ack.upto - self.upto):
             self._bytes -= self._lengths.popleft()
         self.upto = ack.upto
+        self.room = len(self._lengths) < WINDOW and self._bytes < WINDOW_BYTES
 
 
 class Inbound:

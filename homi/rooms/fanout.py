@@ -63,7 +63,7 @@ class Fanout:
         self._lanes: dict[Name, dict[str, Lane]] = {}
         self._owing: dict[Key, set[str]] = {}  # who has not got it yet
         rooms.subscribe(self._changed)
-        postmaster.subscribe(self.came)
+        postmaster.subscribe(self.came, out=False)
 
     # ---- life ----
 
@@ -96,8 +96,10 @@ class Fanout:
 
     def came(self, room: Name, item: Item) -> None:
         """Something is, or is again, pending in a mailbox that may be a room's."""
+        if not self.rooms.has(room):
+            return
         key = room, item.seq
-        if not self.rooms.has(room) or key in self._owing or not self._running:
+        if key in self._owing or not self._running:
             return
         if item.rung is Rung.PARKED or not self.rooms.takes(room, item.seq):
             return  # until it is let go on, or for good

@@ -61,6 +61,7 @@ class Rooms:
         self.findings: list[Finding] = findings
         self._file = file
         self._names = names
+        self.has = names.is_room  # whether there is a room of that name
         self._state = found or State()
         self._told: list[Callable[[Name], None]] = []
 
@@ -71,10 +72,6 @@ class Rooms:
     def all(self) -> list[Name]:
         """Every room, by name."""
         return [claim.name for claim in self._names.all() if claim.room]
-
-    def has(self, name: Name) -> bool:
-        """Whether there is a room of that name."""
-        return self._names.is_room(name)
 
     def require(self, given: str) -> Name:
         """The room of that name, case folded; 67 with the nearest, 64 for a name that

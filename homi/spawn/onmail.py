@@ -53,7 +53,7 @@ class OnMail:
         for spawned in self._spawns.all():
             self.stir(spawned.name)
 
-    def stir(self, name: Name) -> None:
+    def stir(self, name: Name, *_mail: object) -> None:
         """Start the name's program if mail waits for it and nobody has the name."""
         spawned = self._spawns.get(name)
         if self._loop is None or spawned is None or not spawned.on_mail:

@@ -20,7 +20,7 @@ class Entry:
     __slots__ = ("done", "line", "ok", "place")
 
     def __init__(
-        self, place: str, line: LedgerLine, done: Callable[[bool], None] | None
+        self, place: Name, line: LedgerLine, done: Callable[[bool], None] | None
     ) -> None:
         """The line's n is given by the committer."""
         self.place = place

@@ -274,17 +274,24 @@ class Mailbox:
     def _finish(self, item: Item, rung: Rung) -> None:
         """Take the item out of pending, its id and seq kept."""
         del self.pending[item.seq]
-        self.allowed.pop(item.seq, None)
         self.pending_bytes -= item.length
-        twins = self._twins.get(item.id, [])
+        if self.allowed:
+            self.allowed.pop(item.seq, None)
+        if self._twins and item.id in self._twins:
+            self._untwin(item)
+        else:
+            del self._ids[item.id]
+        self.remember(item.seq, item.id, rung)
+
+    def _untwin(self, item: Item) -> None:
+        """Take out one of several of an id; the oldest of the others is found then."""
+        twins = self._twins[item.id]
         if self._ids[item.id] is not item:
             twins.remove(item)
         elif twins:
             self._ids[item.id] = twins.pop(0)
         else:
-            del self._ids[item.id]
-            self._twins.pop(item.id, None)
-        self.remember(item.seq, item.id, rung)
+            del self._ids[item.id], self._twins[item.id]
 
     def _climb(self, line: LedgerLine) -> None:
         """A later line about a finished envelope may raise its rung, never end it."""

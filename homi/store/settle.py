@@ -111,33 +111,36 @@ class Settler:
     def _decisions(self, batch: Batch, work: Work) -> None:
         """Give each decision its number and record, as far as the half has room."""
         ring = self._ring
-        generation = ring.generations[ring.half]
+        generation, room, largest = ring.generations[ring.half], ring.room, ring.largest
+        places, groups, parts = self.places, work.groups, work.parts
+        size, usable = work.size, self._journals.usable
         for index, entry in enumerate(batch.decisions):
-            place = self.place(entry.place)
+            place = places.get(entry.place) or self.place(entry.place)
             ledger = place.ledger
-            if not self._journals.usable(ledger):
+            if (ledger.fd < 0 or ledger.broken) and not usable(ledger):
                 continue
-            entry.line.n = ledger.last + 1
+            n = entry.line.n = ledger.last + 1
             line = encode(entry.line) + b"\n"
             length = FIXED + len(ledger.tag) + len(line)
-            if length > ring.largest:
+            if length > largest:
                 continue
-            if work.size + length > ring.room:
+            if size + length > room:
                 batch.late_decisions = batch.decisions[index:]
                 del batch.decisions[index:]
-                return
-            ledger.last = entry.line.n
+                break
+            ledger.last = n
             head = (
-                pack_record(MAGIC, generation, ledger.last, len(ledger.tag), len(line))
+                pack_record(MAGIC, generation, n, len(ledger.tag), len(line))
                 + ledger.tag
             )
-            work.parts += (head, line, pack_crc(crc32(line, crc32(head))))
-            work.size += length
-            group = work.groups.get(ledger)
+            parts += (head, line, pack_crc(crc32(line, crc32(head))))
+            size += length
+            group = groups.get(ledger)
             if group is None:
-                group = work.groups[ledger] = Group(ledger, place.known)
+                group = groups[ledger] = Group(ledger, place.known)
             group.lines.append(line)
             group.entries.append(entry)
+        work.size = size
 
     def _is_known(self, mail: Mail, place: Place, key: int) -> bool:
         """Whether mail is answered from a line that stands; read, never guessed."""

@@ -271,7 +271,8 @@ class DiskStore:
         entries = batch.evidence + batch.decisions
         for entry in entries:
             if entry.ok:
-                self.mailbox(Name(entry.place)).apply(entry.line)
+                place = entry.place
+                (boxes.get(place) or self.mailbox(place)).apply(entry.line)
         self.publishing = True
         try:
             self._answer(iter(batch.mails), iter(entries))

@@ -37,7 +37,7 @@ def test_mail_crosses_byte_for_byte_and_is_acked_when_it_is_stored() -> None:
     pair.carry()
     (mail,) = pair.mini.port.mail
     assert bytes(mail.msg) == b'{"id":"x", "y" : 1}'
-    assert (mail.to, mail.hops, mail.verified) == ("ada@mini", ["laptop"], True)
+    assert (mail.to, mail.hops, mail.verified) == ("ada@mini", ("laptop",), True)
     assert pair.laptop.port.acks == []
     pair.mini.port.answers[0](None)
     pair.carry()

@@ -143,7 +143,7 @@ def test_what_waits_leaves_in_order_and_ends_with_its_ack() -> None:
         laptop.feed.route([MINI])
         assert laptop.sent() == ["m0", "m1", "m2", "m3", "m4"]
         first = laptop.frames[0]
-        assert (first.to, first.hops) == ("bob@mini", ["laptop"])
+        assert (first.to, first.hops) == ("bob@mini", ("laptop",))
         assert laptop.left() == 5
         await laptop.ack(3)
         assert (laptop.left(), laptop.rungs()) == (2, [Rung.RELAYED] * 3)

@@ -37,7 +37,7 @@ def test_a_mail_line_is_one_line_and_carries_msg_as_it_is(
     mail = frames.decode(line[:-1])
     assert isinstance(mail, Mail)
     assert bytes(mail.msg) == msg
-    assert (mail.n, mail.to, mail.hops) == (n, to, hops)
+    assert (mail.n, mail.to, mail.hops) == (n, to, tuple(hops))
     assert mail.at == "now"
     set_ = {one for one in ("verified", "first", "again") if getattr(mail, one)}
     assert set_ == flags

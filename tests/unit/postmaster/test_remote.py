@@ -317,3 +317,50 @@ def test_nothing_is_sent_back_about_a_bounce(run: Callable[..., None]) -> None:
         assert bench.store.mailboxes() == []
 
     run(scenario)
+
+
+def test_one_letter_of_a_sender_opens_the_door_for_letters_alone(
+    run: Callable[..., None],
+) -> None:
+    """What is asked once of a sender is asked again of whatever else it sends."""
+
+    async def scenario(bench: Bench) -> None:
+        stamp = Stamp(Via(door="link", device="lab", key=KEY, verified=True))
+        for _ in range(2):
+            assert (await bench.send(letter(), stamp, hops=("lab",))).kept
+        for fields in ({"auto": True}, {"kind": Kind.BOUNCE}, {"kind": Kind.NOTICE}):
+            refused = await bench.send(letter(**fields), stamp, hops=("lab",))
+            assert refused.error is not None
+            assert refused.error.reason == "policy"
+        ask = await bench.send(letter(kind=Kind.ASK), stamp, hops=("lab",))
+        assert ask.kept
+
+    run(scenario)
+
+
+def test_each_hint_comes_to_who_asked_for_its_kind(run: Callable[..., None]) -> None:
+    async def scenario(bench: Bench) -> None:
+        here: list[Name] = []
+        out: list[Name] = []
+        bench.postmaster.subscribe(lambda name, _item: here.append(name), out=False)
+        bench.postmaster.subscribe(lambda name, _item: out.append(name), here=False)
+        assert (await bench.send(letter("bob"))).kept
+        assert (await bench.send(letter("gds@lab"))).kept
+        assert (here, out) == (["bob"], [LAB])
+        assert [name for name, _item in bench.hints] == ["bob", LAB]
+
+    run(scenario)
+
+
+def test_a_line_names_the_way_its_mail_came(run: Callable[..., None]) -> None:
+    """Also where the stamp was made ready for another way."""
+
+    async def scenario(bench: Bench) -> None:
+        via = Via(door="link", device="lab", key=KEY, verified=True)
+        stamp = Stamp(via, hops=("lab",))
+        for hops in (stamp.hops, ("lab", "pi")):
+            result = await bench.send(letter(), stamp, hops=hops)
+            box = bench.store.mailbox(Name("bob"))
+            assert box.read(result.seq).hops == list(hops)
+
+    run(scenario)
