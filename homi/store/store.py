@@ -98,6 +98,7 @@ class DiskStore:
         self._told: list[Callable[[], None]] = []
         self._free = 0
         self._free_at = float("-inf")
+        self._free_owed = 0  # by the ring, when it was asked last
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Commit what is submitted from now on; callbacks come on loop."""
@@ -214,12 +215,14 @@ class DiskStore:
         return moved or self._committer.closed
 
     def free_bytes(self) -> int:
-        """Free disk less what the ring owes the journals; read once a second."""
-        now = self._clock.monotonic()
-        if now - self._free_at >= FREE_FOR:
+        """Free disk less what the ring owes the journals; read once a second, and when
+        the ring owes less: what it owed before has taken its room by then."""
+        now, owed = self._clock.monotonic(), self._committer.ring.owed
+        if now - self._free_at >= FREE_FOR or owed < self._free_owed:
             self._free_at = now
             self._free = self._disk.free(self._root)
-        return self._free - self._committer.ring.owed
+        self._free_owed = owed
+        return self._free - owed
 
     def commits(self) -> tuple[int, float]:
         """How many there were since the start, and what their syncs took."""

@@ -11,7 +11,7 @@ from tests.crash.between import kill_at_random
 from tests.crash.traffic import seed
 from tests.standin import sshd
 
-COUNT, KILLS = 480, 6
+COUNT, KILLS = 1_000, 10
 SOAK_COUNT, SOAK_KILLS = 20_000, 200
 ONE_IN = 500  # frames: a window is 256, and of one that is broken all comes again
 

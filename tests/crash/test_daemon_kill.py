@@ -18,15 +18,15 @@ from tests.crash.traffic import Traffic, seed, spooled
 from tests.standin.place import Place, until
 
 NAMES = ["ada", "bob", "cyd"]
-KILLS = 12  # of make test, beside those at every fault point
+KILLS = 20  # of make test, beside those at every fault point
 SOAK = 1000
 # s: three checkpoints of half a MiB of traffic each took over ten on a busy machine.
 REACHED = 90
 # Every run takes these with a whole daemon; the store alone is killed at each step in
 # every run, and the soak takes them all here too.
-WRITING = ["after-ring-sync", "mid-lines", "before-answer", "evidence"]
-WRITING += ["checkpoint-swapped"]
-STARTING = ["recover-rewrite", "recover-header"]
+WRITING = ["before-ring", "after-ring-sync", "mid-lines", "before-answer", "evidence"]
+WRITING += ["checkpoint-swapped", "before-header", "after-header"]
+STARTING = ["recover-rewrite", "recover-cut", "recover-append", "recover-header"]
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The reading verbs on 10,000 messages: the same answers, and no more memory for it."""
+"""The reading verbs on 20,000 messages: the same answers, and no more memory for it."""
 
 import itertools
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from tests.standin import journals, verbs
 from tests.standin.place import Place
 from tests.standin.verbs import BIG, Asked
 
-MESSAGES, FEW, PENDING, NAMES = 10_000, 500, 400, 40
+MESSAGES, FEW, PENDING, NAMES = 20_000, 500, 400, 40
 # A verb may read a page more here and there; what holds a mailbox in memory takes tens.
 GROWTH_KIB = 8 << 10
 

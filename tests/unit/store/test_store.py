@@ -303,6 +303,27 @@ def test_free_space_counts_what_the_ring_still_owes(tmp_path: Path) -> None:
     run(opened(tmp_path, disk), test)
 
 
+def test_free_space_is_read_anew_once_the_journals_took_theirs(tmp_path: Path) -> None:
+    """A fast sender fills no disk within the second that a reading is good for."""
+    disk, clock = FaultyDisk(), SystemClock()
+    clock.monotonic = lambda: 1.0  # type: ignore[method-assign]
+    disk.free = lambda _path: free  # type: ignore[method-assign]
+    free = 100_000_000
+
+    async def test(store: DiskStore) -> None:
+        nonlocal free
+        assert store.free_bytes() == free
+        free = 1_000_000
+        assert store.free_bytes() > free  # the clock stands: nothing tells of it
+        for number in range(400):
+            await submit(store, mail(text=f"{number}" + "x" * 10_000))
+            if store.free_bytes() <= free:
+                break
+        assert store.free_bytes() <= free
+
+    run(DiskStore.open(tmp_path, CONFIG, clock, disk), test)
+
+
 @pytest.mark.parametrize("clean", [True, False])
 def test_hand_overs_are_doubted_after_a_power_cut_only(
     tmp_path: Path, *, clean: bool

@@ -150,17 +150,14 @@ def test_files_that_come_while_the_last_is_unread_are_told_together(
         wake = land.add("file", f"{tmp_path}/*.csv")
         await looked(land, wake)
         (tmp_path / "a.csv").write_text("1")
-        await until(lambda: land.texts())
+        await swept(land, lambda: land.texts())
         for name in ("b", "c", "d"):
             (tmp_path / f"{name}.csv").write_text("1")
-            land.keeper.sweep()
         watch = land.keeper.events._watches[wake.id]
-        await until(lambda: len(watch._before) == 3 and not watch.unsettled)
+        await swept(land, lambda: len(watch._before) == 3 and not watch.unsettled)
         assert len(land.texts()) == 1
         land.read()
-        await asyncio.sleep(0)
-        land.keeper.sweep()
-        await until(lambda: len(land.texts()) == 2)
+        await swept(land, lambda: len(land.texts()) == 2)
         lines = land.texts()[1].splitlines()
         assert [x for x in lines if x.startswith("file: ")] == [
             f"file: {tmp_path}/{name}.csv" for name in "bcd"
