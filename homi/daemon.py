@@ -40,6 +40,9 @@ def run(root: Path, settings: Config) -> int:
         if (kept := daemon.succession.follow()) is None:
             return daemon.status
         heritage = kept
+        del daemon  # nothing of it is needed twice
+        gc.unfreeze()
+        gc.collect()
 
 
 def check(root: Path) -> int:

@@ -83,7 +83,8 @@ class Bequest:
         self._estate.lock = fd
 
     def watched(self, fd: int) -> None:
-        """Somebody stands by, and is told by fd how the start went."""
+        """Nobody would start it anew; who stands by is told by fd how the start went,
+        and with -1 nobody does."""
         self._estate.ready, self._estate.unattended = fd, True
 
     def kept(self, amiss: str) -> "Inherited":

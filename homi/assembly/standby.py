@@ -17,10 +17,14 @@ def split(heir: Bequest) -> Inherited | None:
     """None in the process that is to become the new homi, always; what to go on with
     in another one, which is here only once the new one died.  To be called when
     nothing runs in this process any more."""
-    reader, writer = os.pipe()
+    heir.watched(-1)
+    try:
+        reader, writer = os.pipe()
+    except OSError:  # there is no room for a descriptor: nobody stands by
+        return None
     try:
         child = os.fork()
-    except OSError:  # there is no room for a process: nobody stands by
+    except OSError:  # nor for a process
         os.close(reader)
         os.close(writer)
         return None

@@ -14,13 +14,13 @@ from homi import __version__, config, logfile, paths
 from homi.cli import options, output
 from homi.cli.fast import load
 from homi.connection import Connection
-from homi.dial import Absent, Lost
+from homi.dial import ANSWER_TIMEOUT, Absent, Lost
 from homi.errors import HomiError, NotReached, Unavailable, VersionMismatch
 from homi.inheritance import UNATTENDED
 from homi.peers import process
 from homi.reports import Done, Restarting, Welcome
 from homi.requests import Restart, Stop
-from homi.store.lock import LOCK
+from homi.store.lock import LOCK, is_held
 from homi.store.whole import read_plain
 
 START_LIMIT = 10.0  # s: even a full ring and many mailboxes are read by then
@@ -155,9 +155,9 @@ def restart(ctx: click.Context, /, *, as_json: bool) -> None:
 def _taken_over(root: Path, pid: int, handle: int | None, *, kept: bool) -> Welcome:
     """What the new homi says, once it answers.  kept: the one before goes on, in
     another process, where that ends."""
-    deadline = time.monotonic() + START_LIMIT
-    while time.monotonic() < deadline:
-        if (welcome := _welcome(root)) is not None:
+    deadline, ended = time.monotonic() + START_LIMIT, False
+    while (left := deadline - time.monotonic()) > 0:
+        if (welcome := _welcome(root, left)) is not None:
             if welcome.pid == pid:
                 return welcome
             raise Unavailable(
@@ -165,15 +165,21 @@ def _taken_over(root: Path, pid: int, handle: int | None, *, kept: bool) -> Welc
                 f" (pid {welcome.pid})",
                 hint="homi log says why; put the program right and try again",
             )
-        if not kept and handle is not None and select.select([handle], [], [], 0)[0]:
+        if not ended and handle is not None:
+            ended = bool(select.select([handle], [], [], 0)[0])
+            # The one before, which has the lock all the time, needs as long again.
+            deadline += START_LIMIT if ended else 0.0
+        if ended and not (kept and is_held(str(root))):
             raise Unavailable(
                 f"the daemon (pid {pid}) ended while it was restarted",
                 hint="homi log says why, homi start starts it; nothing stored is lost",
             )
         time.sleep(LOOK)
+    hint = "it may still be reading its mailboxes; homi log shows it"
+    if kept and not ended:
+        hint += f"; where it hangs, kill -9 {pid} lets the homi before go on"
     raise NotReached(
-        f"the daemon (pid {pid}) does not answer after {START_LIMIT:.0f} s",
-        hint="it may still be reading its mailboxes; homi log shows it",
+        f"the daemon (pid {pid}) does not answer after {START_LIMIT:.0f} s", hint=hint
     )
 
 
@@ -214,10 +220,10 @@ def _answering(root: Path) -> int | None:
     return None if welcome is None else welcome.pid
 
 
-def _welcome(root: Path) -> Welcome | None:
-    """What the daemon says to hello; None where none does."""
+def _welcome(root: Path, patience: float = ANSWER_TIMEOUT) -> Welcome | None:
+    """What the daemon says to hello; None where none does in that time."""
     try:
-        with Connection(root) as client:
+        with Connection(root, patience) as client:
             return client.welcome
     except (Absent, Lost):
         return None

@@ -47,6 +47,22 @@ class Lock:
         return self._fd
 
 
+def is_held(root: str) -> bool:
+    """Whether a process has root, by the lock alone.  Of a root that somebody may take
+    at this moment it is not to be asked: it would be refused."""
+    try:
+        fd = os.open(os.path.join(root, LOCK), os.O_RDONLY | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(fd)
+    return False
+
+
 def _taken(path: str, root: str) -> int:
     """The lock at path, newly taken."""
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW

@@ -136,14 +136,15 @@ def test_a_homi_that_dies_at_its_start_leaves_the_one_before_at_work(
     """It said that it could, and cannot: letters come to the one from before, which
     is another process now, and gives way to the next that can."""
     program = place.root / "program.py"
-    program.write_text("from homi.cli.fast import main; main()")
+    good = "from homi.cli.fast import main; main()"
+    program.write_text(good)
     run = "import sys; exec(open(sys.argv.pop(1)).read())"
     place.program = lambda: [sys.executable, "-c", run, str(program), "run"]  # type: ignore[method-assign]
     daemon = place.start(HOMI_UNATTENDED="1")
     place.ok("claim", "svc")
     place.ok("claim", "ada")
     dies = "if '--check' not in sys.argv: raise SystemExit('it dies')\n"
-    program.write_text(dies + "from homi.cli.fast import main; main()")
+    program.write_text(dies + good)
     done = place.homi("restart")
     assert (done.returncode, daemon.wait(PATIENCE)) == (os.EX_UNAVAILABLE, 1)
     goes_on = place.json("status")["pid"]
@@ -153,11 +154,17 @@ def test_a_homi_that_dies_at_its_start_leaves_the_one_before_at_work(
     assert place.log.read_text().count("it dies") == 1
     message = place.send("ada", "to the one before")
     assert [line["msg"]["id"] for line in place.lines("ada")] == [message]
-    program.write_text("from homi.cli.fast import main; main()")
+    program.write_text(good)
     told = place.json("restart")
     assert (told["pid"], told["running"]) == (goes_on, True)
     place.started.append(goes_on)
-    assert place.json("stop")["pid"] == goes_on
+    newer = f"open({str(place.state / 'names.json')!r}, 'w').write('{{\"v\": 99}}')"
+    program.write_text(f"if '--check' not in sys.argv: {newer}\n{dies}{good}")
+    done = place.homi("restart")
+    assert (done.returncode, done.stdout) == (os.EX_UNAVAILABLE, "")
+    assert f"the daemon (pid {goes_on}) ended while it was restarted" in done.stderr
+    until(lambda: not place.left(), "neither goes on over what only a newer one reads")
+    assert "names.json is of version 99" in place.log.read_text()
 
 
 def test_what_ends_a_daemon_that_becomes_another_ends_it_in_order(place: Place) -> None:
