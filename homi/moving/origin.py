@@ -166,12 +166,13 @@ class Origin:
     ) -> Packed:
         """All that goes along is here, as blobs."""
         parts = self._parts
+        if not fork:
+            # That of a daemon before: first, for what is packed now may share parts.
+            await self._drop(claim.name)
         packed: Packed = await parts.aside(
             parts.packing.pack, claim, base, moving.session, fork
         )
         if not fork:
-            if packed.sha256 != moving.manifest:
-                await self._drop(claim.name)  # that of a daemon before
             self._moves.packed(claim.name, packed.sha256)
         parts.at("move-packed")
         return packed

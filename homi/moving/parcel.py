@@ -4,9 +4,12 @@ Owns how they are packed and read again.  The mail that is not finished goes as 
 homi-move(1) has the parts, homi-protocol(7) the manifest.
 """
 
+import hashlib
 import os
 import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from itertools import chain
 from typing import NamedTuple
 
 import msgspec
@@ -43,11 +46,12 @@ class Parcels:
         self, base: Manifest, history: Iterable[bytes] | None, found: Found | None
     ) -> Packed:
         """Let base, with its parts, be blobs here; 74 or 75 where the disk refuses."""
+        mark = _mark(base)
         try:
             if history is not None:
-                base = replace(base, history=self._part(history))
+                base = replace(base, history=self._part(history, mark))
             if found is not None:
-                part = self._part(conversation.lines(found.path))
+                part = self._part(conversation.lines(found.path), mark)
                 told = Conversation(id=found.id, cwd=found.cwd, part=part)
                 base = replace(base, conversation=told)
             sha256, _ = self._blobs.keep(_squeezed([encode(base)]))
@@ -83,9 +87,10 @@ class Parcels:
             raise BadMessage(f"the part {part.sha256[:12]} ends within a line")
 
     def drop(self, sha256: str) -> None:
-        """Remove a parcel; what of it is gone already is no matter."""
+        """Remove a parcel; what of it is gone already is no matter, and what it names
+        but was not packed for it stays."""
         try:
-            parts = [part.sha256 for part in self._manifest(sha256).parts]
+            parts = self._own(self._manifest(sha256))
         except HomiError:
             parts = []
         for each in (*parts, sha256):
@@ -113,8 +118,17 @@ class Parcels:
         except (msgspec.DecodeError, RecursionError, BadMessage) as error:
             raise BadMessage(f"the manifest {sha256[:12]} is none") from error
 
-    def _part(self, lines: Iterable[bytes]) -> Part:
-        """Keep lines, packed."""
+    def _own(self, manifest: Manifest) -> list[str]:
+        """Its parts that are here, and carry its mark."""
+        mark, found = _mark(manifest), list[str]()
+        for part in manifest.parts:
+            with suppress(HomiError):
+                if self._blobs.tail(part.sha256, len(mark)) == mark:
+                    found.append(part.sha256)
+        return found
+
+    def _part(self, lines: Iterable[bytes], mark: bytes) -> Part:
+        """Keep lines, packed, with the mark behind them."""
         count = 0
 
         def counted() -> Iterator[bytes]:
@@ -123,8 +137,16 @@ class Parcels:
                 count += 1
                 yield line
 
-        sha256, size = self._blobs.keep(_squeezed(counted()))
+        sha256, size = self._blobs.keep(chain(_squeezed(counted()), [mark]))
         return Part(sha256=sha256, size=size, count=count)
+
+
+def _mark(manifest: Manifest) -> bytes:
+    """What stands at the end of each part of that move: without it two names that have
+    the same history, none for one, would have one blob, and who is done first would
+    remove it."""
+    told = (manifest.device, manifest.name, manifest.to, str(manifest.generation))
+    return hashlib.sha256("\n".join(told).encode()).digest()
 
 
 def _squeezed(lines: Iterable[bytes]) -> Iterator[bytes]:
@@ -142,7 +164,7 @@ def _plain(packed: Iterable[bytes], most: int) -> Iterator[bytes]:
     unpacker, size = zlib.decompressobj(), 0
     for each in packed:
         some = each
-        while some:
+        while some and not unpacker.eof:  # what is behind its end is never consumed
             try:
                 piece = unpacker.decompress(some, PIECE)
             except zlib.error as error:

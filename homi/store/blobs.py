@@ -104,6 +104,14 @@ class Blobs:
         finally:
             self._disk.close(fd)
 
+    def tail(self, name: str, length: int) -> bytes:
+        """The last bytes of a blob; 66 where there is none."""
+        fd, size = self.open(name)
+        try:
+            return self._disk.pread(fd, length, max(0, size - length))
+        finally:
+            self._disk.close(fd)
+
     def remove(self, name: str) -> None:
         """Let there be no such blob; nothing happens where there is none."""
         if self.size(name) is not None:

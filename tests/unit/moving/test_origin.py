@@ -5,17 +5,19 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from homi.address import Address, Device, Name
-from homi.claims import Moving
+from homi.claims import Claim, Moving
 from homi.clock import SystemClock
 from homi.errors import CannotCreate, NotReached, StorageFailed
 from homi.moved import MoveDone
 from homi.moving.forwarding import Forwarding
 from homi.moving.origin import Origin
 from homi.moving.packing import Packing
+from homi.moving.parcel import Packed
 from homi.moving.planning import Order, Parts
-from homi.moving.said import Asked, Said
+from homi.moving.said import Asked, Manifest, Said
 from homi.owners import Owners
 from homi.sessions import Sessions
 from tests.unit.moving.test_target import MINI, Machine, Value
@@ -265,6 +267,26 @@ def test_nor_of_one_that_goes_on_after_a_kill(world: World, step: str) -> None:
     with pytest.raises(Killed):
         world.goes()
     world.again()
+    assert asyncio.run(world.origin.resume(ADA)).done == "moved"
+    assert world.blobs() == []
+
+
+def test_what_is_packed_otherwise_after_a_kill_lacks_nothing(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where the folder has another commit by then: its history is the same."""
+    world.dies = "move-packed"
+    with pytest.raises(Killed):
+        world.goes()
+    world.again()
+    pack = world.parts.packing.pack
+
+    def other(claim: Claim, base: Manifest, session: str, fork: bool) -> Packed:
+        """The same with a setting that it had not before."""
+        claim = replace(claim, settings={"digest": "off"})
+        return pack(claim, base, session, fork)
+
+    monkeypatch.setattr(world.parts.packing, "pack", other)
     assert asyncio.run(world.origin.resume(ADA)).done == "moved"
     assert world.blobs() == []
 

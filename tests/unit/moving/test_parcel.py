@@ -5,7 +5,9 @@ import zlib
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from homi.envelope import encode
 from homi.errors import BadMessage, NoInput
 from homi.moving.parcel import Parcels
 from homi.moving.said import Manifest, Part
@@ -74,3 +76,40 @@ def test_a_parcel_that_lacks_a_part_is_not_opened(tmp_path: Path) -> None:
         made.open(other)
     with pytest.raises(NoInput):
         made.open("0" * 64)
+
+
+def test_a_parcel_that_goes_takes_nothing_of_another_with_it(tmp_path: Path) -> None:
+    """Two names without finished mail, say, that move at once."""
+    made, _ = parcels(tmp_path)
+    for lines in (list[bytes](), [b"x\n"]):
+        mine = made.pack(BASE, lines, None)
+        other = made.pack(replace(BASE, name="bob", to="bob"), lines, None)
+        made.drop(mine.sha256)
+        assert made.open(other.sha256) == other.manifest
+        with pytest.raises(NoInput):
+            made.open(mine.sha256)
+
+
+def test_a_manifest_that_names_what_is_not_its_own_does_not_remove_it(
+    tmp_path: Path,
+) -> None:
+    """Another device may write into it what it likes."""
+    made, blobs = parcels(tmp_path)
+    mail, size = blobs.keep([b"what a letter brought"])
+    part = Part(sha256=mail, size=size)
+    told = encode(replace(BASE, history=part))
+    sha256, _ = blobs.keep([zlib.compress(told)])
+    made.drop_of(sha256, BASE.device, BASE.name, BASE.to, BASE.generation)
+    assert blobs.size(sha256) is None
+    assert blobs.size(mail) == size
+
+
+@pytest.mark.parametrize("behind", [1, 1 << 20])
+def test_a_part_with_more_behind_its_end_is_read_to_that_end(
+    tmp_path: Path, behind: int
+) -> None:
+    """Of a line long enough that it comes in pieces; nobody reads it for ever."""
+    made, blobs = parcels(tmp_path)
+    line = os.urandom(1 << 20).hex().encode() + b"\n"
+    sha256, size = blobs.keep([zlib.compress(line), b"x" * behind])
+    assert list(made.lines(Part(sha256=sha256, size=size))) == [line]
