@@ -262,7 +262,8 @@ class Gossip:
             text = (
                 f"the rooms of {device} are kept there, and it cannot be asked: {why}"
             )
-            hint = f"homi link check {device}"
+            # Its mail may well come through: a check of the way would find it well.
+            hint = f"on {device}: homi room" if over else f"homi link check {device}"
             done(NotReached(text, hint=hint, reason="link-down"))
             return
         fields = msgspec.to_builtins(asked)

@@ -10,6 +10,7 @@ import pytest
 
 from homi.address import Device, Name, parse_address
 from homi.claims import State
+from homi.company import Guest
 from homi.config import MIRROR_GRACE
 from homi.envelope import LedgerLine, MessageId, Msg, Rung, Via
 from homi.errors import HomiError
@@ -184,6 +185,19 @@ def test_a_device_behind_another_is_not_asked_and_it_is_said_over_which(
     answer = row(two)
     two.carry()
     assert (answer().asked, answer().via) == (True, "")
+
+
+def test_the_rooms_of_a_device_that_is_not_asked_are_told_of_with_what_helps(
+    two: Two,
+) -> None:
+    """A check of a way that mail takes would find nothing."""
+    said: list[msgspec.Struct | HomiError] = []
+    for device in (Device("attic"), MINI):
+        two.here.gossip.rooms(device, Guest("ls"), said.append)
+    assert [one.hint for one in said if isinstance(one, HomiError)] == [
+        "on attic: homi room",
+        "homi link check mini",
+    ]
 
 
 def test_names_cross_when_two_meet_and_when_they_change(two: Two) -> None:
