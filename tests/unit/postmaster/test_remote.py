@@ -328,8 +328,11 @@ def test_one_letter_of_a_sender_opens_the_door_for_letters_alone(
         stamp = Stamp(Via(door="link", device="lab", key=KEY, verified=True))
         for _ in range(2):
             assert (await bench.send(letter(), stamp, hops=("lab",))).kept
-        for fields in ({"auto": True}, {"kind": Kind.BOUNCE}, {"kind": Kind.NOTICE}):
-            refused = await bench.send(letter(**fields), stamp, hops=("lab",))
+        others = ({"auto": True}, {"kind": Kind.BOUNCE}, {"kind": Kind.NOTICE})
+        told = [letter(**fields) for fields in others]
+        told.append(replace(letter(), from_="postmaster"))  # nor of another sender
+        for one in told:
+            refused = await bench.send(one, stamp, hops=("lab",))
             assert refused.error is not None
             assert refused.error.reason == "policy"
         ask = await bench.send(letter(kind=Kind.ASK), stamp, hops=("lab",))
