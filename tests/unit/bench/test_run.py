@@ -109,6 +109,7 @@ def test_two_linked_daemons_give_every_line_of_a_round(tmp_path: Path) -> None:
     assert all(one.value and one.goal for one in figures)
 
 
+@pytest.mark.soak
 def test_links_get_all_of_theirs_beside_three_in_trouble(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
