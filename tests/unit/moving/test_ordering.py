@@ -305,6 +305,8 @@ def test_nothing_waits_for_a_name_that_needs_no_order(
         assert len(world.aside()) == 1
         if how == "lift":
             assert world.ordering.lift(CYD)
+            # A daemon that is killed now is followed by one that knows it.
+            assert world.names.departures.waited(CYD).s == MOST
         elif how == "release":
             world.names.release("cyd")
         else:

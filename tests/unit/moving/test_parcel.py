@@ -113,3 +113,19 @@ def test_a_part_with_more_behind_its_end_is_read_to_that_end(
     line = os.urandom(1 << 20).hex().encode() + b"\n"
     sha256, size = blobs.keep([zlib.compress(line), b"x" * behind])
     assert list(made.lines(Part(sha256=sha256, size=size))) == [line]
+
+
+def test_a_parcel_is_not_removed_for_another_move(tmp_path: Path) -> None:
+    """Whose device, name or generation is another: that one may still be taken."""
+    made, _ = parcels(tmp_path)
+    packed = made.pack(BASE, [b"x\n"], None)
+    for told in (
+        ("elsewhere", "ada", "ada", 2),
+        ("here", "bob", "ada", 2),
+        ("here", "ada", "bob", 2),
+        ("here", "ada", "ada", 3),
+    ):
+        made.drop_of(packed.sha256, *told)
+        assert made.open(packed.sha256) == packed.manifest
+    made.drop_of(packed.sha256, "here", "ada", "ada", 2)
+    assert list((tmp_path / "blobs").iterdir()) == []

@@ -67,6 +67,9 @@ def test_a_bound_seat_has_the_name_until_it_is_bound_no_more(scene: Scene) -> No
         found = scene.owners.owner(ADA)
         assert found is not None
         assert (found.session_id, found.config_dir, found.pid) == (body.id, "/s", 0)
+        other = body_of(os.getppid())
+        scene.names.embody("ada", other)
+        assert [each.session_id for each in scene.sessions.bodies()] == [other.id]
         scene.names.embody("ada", None)
         assert scene.owner() == ""
 
