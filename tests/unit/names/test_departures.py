@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from homi.address import Device, Name
-from homi.claims import KNOWN_MAX, Came, Forced, Moving
+from homi.claims import KNOWN_MAX, Alias, Came, Forced, Moving, ways
 from homi.errors import CannotCreate, NoSuchName, NotAllowed, NotReached
 from homi.names import Names
 from tests.unit.names.test_names import NOW, names_at
@@ -235,3 +235,11 @@ def test_what_is_not_there_cannot_move(tmp_path: Path) -> None:
     for step in (names.departures.arrived, names.departures.leave):
         with pytest.raises(NoSuchName, match="not on its way"):
             step(ADA)
+
+
+def test_nothing_older_comes_for_a_copy() -> None:
+    """Whatever led there before: its mail was never sent to the name it is of."""
+    led = Alias(name=Name("ada"), to="ada@lab", number=1, at="", session_id="", moved=2)
+    lab = Device("lab")
+    assert ways(led, Came(device=lab, name=Name(""))) == []
+    assert ways(led, Came(device=lab, name=Name("ada"))) == ["ada@lab"]
