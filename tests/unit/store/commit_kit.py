@@ -178,8 +178,12 @@ def inbox_path(root: Path, name: str = "ada") -> Path:
 
 def ids(root: Path, name: str = "ada") -> list[str]:
     """The ids in an inbox, in file order, unreadable lines left out."""
+    return ids_in(inbox_path(root, name))
+
+
+def ids_in(path: Path) -> list[str]:
+    """The same of lines wherever they were put."""
     found = []
-    path = inbox_path(root, name)
     for line in path.read_bytes().split(b"\n") if path.exists() else []:
         try:
             found.append(json.loads(line)["msg"]["id"])
