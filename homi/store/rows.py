@@ -5,6 +5,7 @@ homi-mailbox(5) says what the index is for.
 """
 
 import zlib
+from typing import Generic, TypeVar
 
 import msgspec
 
@@ -23,12 +24,21 @@ from homi.ids import halves
 from homi.store.reading import EnvelopeHead, MsgHead
 from homi.store.standing import climbed, follow
 
+Session = TypeVar("Session")
+Flag = TypeVar("Flag")
+
 
 class _Columns(
-    msgspec.Struct, array_like=True, forbid_unknown_fields=True, frozen=True, gc=False
+    msgspec.Struct,
+    Generic[Session, Flag],
+    array_like=True,
+    forbid_unknown_fields=True,
+    eq=False,
+    gc=False,
 ):
-    """A row of the table.  A struct: what its fields may be is worked out once, where
-    that of a plain tuple would be anew for each row, for forty times as long."""
+    """The columns of a message, in order.  A struct: what its fields may be is
+    worked out once; that of a plain tuple would be anew for each row, and take forty
+    times as long."""
 
     box: int
     seq: int
@@ -50,16 +60,21 @@ class _Columns(
     rung: Rung
     reason: Reason | None
     until: str | None
-    session: str | None
+    session: Session | None
     changed: str
-    taken: int
-    repeat: int
-    pending: int
+    taken: Flag
+    repeat: Flag
+    pending: Flag
+
+
+class _Stored(_Columns[str, int], eq=False, gc=False):
+    """A row as the table has it."""
 
 
 COLUMNS = _Columns.__struct_fields__
 SELECT = ", ".join(f"mail.{column}" for column in COLUMNS)
 RUNG_AT = COLUMNS.index("rung")
+_SESSION_AT = COLUMNS.index("session")
 _INT_MAX = (1 << 63) - 1  # SQLite's integers end there
 
 _session = msgspec.json.Decoder(SessionRef).decode
@@ -149,75 +164,58 @@ class Box(msgspec.Struct):
             self.sum = (self.sum + sign * row.check()) & _INT_MAX
 
 
-class Row:
+class Row(_Columns[SessionRef, bool], eq=False, gc=False):
     """A message on its way into the index, or out of it."""
-
-    __slots__ = (*COLUMNS, "was")
-
-    box: int
-    seq: int
-    segment: int
-    offset: int
-    length: int
-    head: str
-    tail: str
-    sender: str
-    device: str | None
-    kind: Kind
-    addressed: str
-    dest: str
-    thread: str | None
-    reply_to: str | None
-    at: str
-    ttl: int | None
-    again: int
-    rung: Rung
-    reason: Reason | None
-    until: str | None
-    session: SessionRef | None
-    changed: str
-    taken: bool
-    repeat: bool
-    pending: bool
 
     @classmethod
     def new(
         cls, box: int, offset: int, length: int, of: Head, *, queued: bool
     ) -> "Row":
         """A message as it arrived, in an out queue or a mailbox."""
-        row, msg = cls(), of.msg
-        row.box, row.seq, row.segment = box, of.seq, 0
-        row.offset, row.length = offset, length
-        row.head, row.tail = halves(msg.id)
-        row.sender, row.device, row.kind = msg.from_, of.via.device, msg.kind
-        row.addressed = msg.to if isinstance(msg.to, str) else ""
-        row.dest = of.to if queued and isinstance(of.to, str) else ""
-        row.thread = msg.thread if isinstance(msg.thread, str) else None
-        row.reply_to, row.at = msg.reply_to, of.at
-        ttl = msg.ttl_s
-        row.ttl = None if ttl is None else max(-_INT_MAX, min(_INT_MAX, ttl))
-        row.again = int(of.via.repeat)
-        row.rung, row.changed = Rung.STORED, of.at
-        row.reason = row.until = row.session = None
-        if of.via.parked is not None:
-            row.rung, row.reason = Rung.PARKED, of.via.parked
-        row.taken = row.repeat = False
-        row.pending = True
-        if of.via.was is not None and of.via.was.rung in FINISHED:
-            row.rung, row.pending = of.via.was.rung, False
-        return row
+        msg, via, ttl = of.msg, of.via, of.msg.ttl_s
+        head, tail = halves(msg.id)
+        rung, reason, pending = Rung.STORED, via.parked, True
+        if reason is not None:
+            rung = Rung.PARKED
+        if via.was is not None and via.was.rung in FINISHED:
+            rung, pending = via.was.rung, False
+        return cls(
+            box=box,
+            seq=of.seq,
+            segment=0,
+            offset=offset,
+            length=length,
+            head=head,
+            tail=tail,
+            sender=msg.from_,
+            device=via.device,
+            kind=msg.kind,
+            addressed=msg.to if isinstance(msg.to, str) else "",
+            dest=of.to if queued and isinstance(of.to, str) else "",
+            thread=msg.thread if isinstance(msg.thread, str) else None,
+            reply_to=msg.reply_to,
+            at=of.at,
+            ttl=None if ttl is None else max(-_INT_MAX, min(_INT_MAX, ttl)),
+            again=int(via.repeat),
+            rung=rung,
+            reason=reason,
+            until=None,
+            session=None,
+            changed=of.at,
+            taken=False,
+            repeat=False,
+            pending=pending,
+        )
 
     @classmethod
     def read(cls, values: tuple[object, ...]) -> "Row":
         """A row of the table, its columns in order; ValueError: none we wrote."""
-        row = cls()
         # SQLite keeps any type in any column: a flipped bit may have made another.
-        typed = msgspec.structs.astuple(msgspec.convert(values, _Columns))
-        for column, value in zip(COLUMNS, typed, strict=True):
-            setattr(row, column, value)
-        row.session = _session(str(row.session)) if row.session else None
-        row.taken, row.repeat = bool(row.taken), bool(row.repeat)
-        row.pending = bool(row.pending)
+        found = msgspec.convert(values, _Stored)
+        row = cls(*msgspec.structs.astuple(found))
+        row.session = _session(found.session) if found.session else None
+        row.taken, row.repeat = bool(found.taken), bool(found.repeat)
+        row.pending = bool(found.pending)
         return row
 
     def apply(self, line: LedgerLine) -> None:
@@ -234,34 +232,10 @@ class Row:
 
     def values(self) -> tuple[object, ...]:
         """Its columns in order, as the table takes them."""
-        session = encode(self.session).decode() if self.session else None
-        return (
-            self.box,
-            self.seq,
-            self.segment,
-            self.offset,
-            self.length,
-            self.head,
-            self.tail,
-            self.sender,
-            self.device,
-            self.kind,
-            self.addressed,
-            self.dest,
-            self.thread,
-            self.reply_to,
-            self.at,
-            self.ttl,
-            self.again,
-            self.rung,
-            self.reason,
-            self.until,
-            session,
-            self.changed,
-            self.taken,
-            self.repeat,
-            self.pending,
-        )
+        values = list(msgspec.structs.astuple(self))
+        if self.session is not None:
+            values[_SESSION_AT] = encode(self.session).decode()
+        return tuple(values)
 
     def check(self) -> int:
         """A sum of what a mailbox needs of it, wherever its line stands."""
@@ -275,11 +249,13 @@ class Row:
 
 def entry_of(values: tuple[object, ...], name: Name) -> Entry:
     """A row of the table as others see it; ValueError: none we wrote."""
-    found = msgspec.convert(values, _Columns)
+    found = msgspec.convert(values, _Stored)
     return _entry(found, name, _session(found.session) if found.session else None)
 
 
-def _entry(row: Row | _Columns, name: Name, session: SessionRef | None) -> Entry:
+def _entry(
+    row: _Columns[Session, Flag], name: Name, session: SessionRef | None
+) -> Entry:
     """The row as others see it."""
     return Entry(
         name=name,
