@@ -33,23 +33,18 @@ class Volume:
 
     def whole(self, work: Callable[[], Result]) -> Result:
         """The result of work, on another file where this one turns out unusable."""
-        for _ in range(_TRIES):
-            try:
-                return work()
-            except (Broken, Moved, Unwritable) as why:
-                self.anew(why)
-        raise StorageFailed("the index cannot be made", hint="see homi-mailbox(5)")
+        return self._tried(work, _nothing)
 
     def rows(self, kind: type[Result], sql: str, *values: object) -> list[Result]:
         """The rows of a question, each of that kind.  A damaged file is made anew and
         caught up first."""
-        return self._answer(
-            lambda: [typed(row, kind) for row in self.db.all(sql, *values)]
+        return self._tried(
+            lambda: [typed(row, kind) for row in self.db.all(sql, *values)], self._again
         )
 
     def entries(self, sql: str, *values: object) -> list[Entry]:
         """The messages of a question, each row with its mailbox's name in front."""
-        return self._answer(lambda: entries_of(self.db.all(sql, *values)))
+        return self._tried(lambda: entries_of(self.db.all(sql, *values)), self._again)
 
     def anew(self, why: Exception) -> None:
         """Open the file again: another if damaged, none if it cannot be written."""
@@ -60,14 +55,14 @@ class Volume:
         else:
             self.db = self._opened(self.db.inode if isinstance(why, Broken) else 0)
 
-    def _answer(self, question: Callable[[], Result]) -> Result:
-        """An answer, of another file where this one gives none or nonsense."""
+    def _tried(self, work: Callable[[], Result], behind: Callable[[], None]) -> Result:
+        """The result of work; behind is called with each file that is another."""
         for _ in range(_TRIES):
             try:
-                return question()
+                return work()
             except (Broken, Moved, Unwritable) as why:
                 self.anew(why)
-                self._again()
+                behind()
         raise StorageFailed("the index cannot be made", hint="see homi-mailbox(5)")
 
     def _opened(self, damaged: int) -> Database:
@@ -81,3 +76,7 @@ class Volume:
                 self.locked = isinstance(why, Locked)
                 break
         return Database(None)
+
+
+def _nothing() -> None:
+    """The work itself makes another file know what it must."""
