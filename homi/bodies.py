@@ -103,9 +103,8 @@ class Standing:
     def _session(self, old: Session | None, new: Session | None) -> None:
         """A session with a record came, went or has another name now."""
         names = {s.address for s in (old, new) if s is not None and s.listed}
-        for name in names - {None}:
-            if name is not None:
-                self._changed(name, self._names.get(name))
+        for name in filter(None, names):
+            self._changed(name, self._names.get(name))
 
     def _judge(self, name: Name, claim: Claim | None) -> None:
         """Let the body of name stand or fall."""

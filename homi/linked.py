@@ -19,6 +19,11 @@ class Turned(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     fix: str = ""  # what mends it
     origin: str = ""  # the address it came from, as sshd told it
 
+    @property
+    def whence(self) -> str:
+        """Behind a verb: from where it came; empty where that is not known."""
+        return f" from {self.origin}" if self.origin else ""
+
 
 class LinkRow(msgspec.Struct, frozen=True, omit_defaults=True):
     """The link to a device as it is now."""

@@ -30,7 +30,7 @@ class Space:
     def refusal(self, place: Name, length: int, to: str) -> HomiError | None:
         """Why place takes nothing of this length for that address now; None when it
         does."""
-        key = to if place == self._shared else place
+        key = self._key(place, to)
         if self._short and key in self._short:
             # Room that came meanwhile must let nothing overtake what was refused.
             return self._short[key][1]
@@ -50,7 +50,7 @@ class Space:
     def short(self, place: Name, to: str, why: HomiError, done: Done) -> Done:
         """Place has none for a mail: what to call in the place of done, which follows,
         when it is answered."""
-        key = to if place == self._shared else place
+        key = self._key(place, to)
         count, _ = self._short.get(key, (0, why))
         self._short[key] = (count + 1, why)
 
@@ -61,6 +61,10 @@ class Space:
             done(mail)
 
         return answered
+
+    def _key(self, place: Name, to: str) -> str:
+        """What has a bound of its own there."""
+        return to if place == self._shared else place
 
 
 def _aside_full(box: Mailbox, length: int, to: str) -> HomiError | None:

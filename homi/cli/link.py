@@ -293,10 +293,9 @@ def _turned(row: LinkRow) -> Iterator[str]:
         return
     ago = " ago" if output.terminal() else ""
     last = f"the last {output.when(turned.at)}{ago}"
-    whence = f" from {turned.origin}" if turned.origin else ""
     tries = amount(turned.tries, "try", "tries")
     why = "" if row.state in (TURNED_AWAY, turned.reason) else f": {turned.text}"
-    yield f"turned away: {tries}, {last}{whence}{why}"
+    yield f"turned away: {tries}, {last}{turned.whence}{why}"
     if why and turned.fix:
         yield f"to let it in: {turned.fix}"
 

@@ -46,8 +46,9 @@ def _links(facts: Facts) -> Iterator[Verdict]:
 def _turned(device: str, turned: Turned) -> Verdict:
     """It dials this device, and is not let in."""
     tries = amount(turned.tries, "try", "tries")
-    whence = f" from {turned.origin}" if turned.origin else ""
-    text = f"{device} dials this device{whence} and is turned away: {turned.text}"
+    text = (
+        f"{device} dials this device{turned.whence} and is turned away: {turned.text}"
+    )
     return remedied(warn(f"{text} ({tries}, the last at {turned.at})"), turned.fix)
 
 

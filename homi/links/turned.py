@@ -112,9 +112,8 @@ class TurnedAway:
         self._seen[device] = _Seen(row, now, logged)
         if now - logged.get(reason, -PERIOD) >= PERIOD:
             logged[reason] = now
-            whence = f" from {row.origin}" if origin else ""
             words = f"{row.text} ({row.fix})" if row.fix else row.text
-            log.warning("link %s turned-away%s: %s", device, whence, words)
+            log.warning("link %s turned-away%s: %s", device, row.whence, words)
 
     def _fix(self, device: str, reason: End) -> str:
         """What mends it; here, where it does not say otherwise."""

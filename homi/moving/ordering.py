@@ -210,7 +210,7 @@ class Ordering:
         """Wait until what is for that address here by now has left; not where there is
         no link any more that it could leave by."""
         device = Device(to.device or "")
-        box = self._sides.store.known(queue_of(Device(to.device or "")))
+        box = self._sides.store.known(queue_of(device))
         if box is None:
             return
         for _ in range(LANDED):

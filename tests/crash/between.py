@@ -16,11 +16,11 @@ from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
-from typing import Self
 
 from tests.crash.traffic import ControlSender
 from tests.integration.linked import Pair
 from tests.standin import lossy
+from tests.standin.closing import Closing
 from tests.standin.driver import ROOT
 from tests.standin.place import Place, until
 
@@ -129,7 +129,7 @@ class Side:
         self.place.start()
 
 
-class Between:
+class Between(Closing):
     """The pair, the bad line and the senders."""
 
     def __init__(self, count: int, dice: random.Random) -> None:
@@ -238,11 +238,7 @@ class Between:
                 return False
         return True
 
-    def __enter__(self) -> Self:
-        """Itself."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
         """End everything."""
         for lane in self.lanes():
             lane.stop()

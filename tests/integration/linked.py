@@ -7,10 +7,11 @@ runs `homi link serve` by a forced command, as pairing sets it up.
 import contextlib
 import json
 from collections.abc import Iterable, Iterator
-from typing import Any, Self
+from typing import Any
 
 from homi.links.identity import Identity
 from tests.standin import sshd
+from tests.standin.closing import Closing
 from tests.standin.place import PATIENCE, Place, homi_command, until
 from tests.standin.sshd import Sshd
 
@@ -41,7 +42,7 @@ def linked_pair(
         yield made
 
 
-class Pair:
+class Pair(Closing):
     """laptop dials mini."""
 
     def __init__(self, keepalive: float = 15, *, trust: bool = True) -> None:
@@ -107,10 +108,6 @@ class Pair:
         self.is_(self.laptop, "mini", "up")
         self.is_(self.mini, "laptop", "up")
 
-    def __enter__(self) -> Self:
-        """The pair itself."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
         """End everything and prove it."""
         self._ends.close()

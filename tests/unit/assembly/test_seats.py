@@ -1,20 +1,15 @@
 """What another device asks of the seats here."""
 
 import asyncio
-import os
 from pathlib import Path
 
 import msgspec
 
 from homi.address import Device
 from homi.assembly.seats import Seats
-from homi.clock import SystemClock
-from homi.config import Config
-from homi.doors.office import Office
 from homi.errors import HomiError
 from homi.links.answering import Asker
 from homi.seated import SeatAsk
-from homi.sessions import Sessions
 from tests.unit.postmaster.test_postmaster import Bench
 
 
@@ -25,9 +20,7 @@ def test_a_restart_waits_for_what_another_device_has_done_in_a_seat(
 
     async def scenario() -> None:
         bench = Bench(tmp_path)
-        sessions = Sessions([tmp_path / "claude"], SystemClock())
-        parts = (bench.store, bench.names, bench.owners, sessions, bench.postmaster)
-        office = Office(os.fspath(tmp_path), Config(device="mini"), *parts)
+        office = bench.office()
         seats = Seats(office, None)  # type: ignore[arg-type]  # it asks nobody
         told: list[msgspec.Struct | HomiError] = []
         line = msgspec.json.encode(SeatAsk(do="send", seat="ada", text="x"))

@@ -8,11 +8,8 @@ from msgspec.structs import replace
 
 from homi.assembly.wakes import Readers
 from homi.bounds import Bounds
-from homi.clock import SystemClock
-from homi.config import Config
-from homi.doors.office import Office
 from homi.envelope import LedgerLine, Rung
-from homi.sessions import Session, Sessions
+from homi.sessions import Session
 from homi.store.disk import RealDisk
 from homi.turns import Cause
 from tests.unit.postmaster.test_postmaster import Bench, letter
@@ -27,9 +24,7 @@ def test_a_letter_is_over_when_it_was_read_and_nobody_works_at_it(
 
     async def scenario() -> None:
         bench = Bench(tmp_path)
-        sessions = Sessions([tmp_path / "claude"], SystemClock())
-        parts = (bench.store, bench.names, bench.owners, sessions, bench.postmaster)
-        office = Office(os.fspath(tmp_path), Config(device="mini"), *parts)
+        office = bench.office()
         bounds = Bounds(os.fspath(tmp_path), bench.store, bench.clock, RealDisk())
         office.bounds = bounds
         readers = Readers(office)
@@ -43,7 +38,7 @@ def test_a_letter_is_over_when_it_was_read_and_nobody_works_at_it(
         bounds.budget.apply(Cause(pid=0, start=THREAD.start, id=sent, name="bob"))
         assert not readers.unread("bob", sent)
         for status, waits in (("busy", True), ("idle", False), ("", False)):
-            sessions.stand(replace(THREAD, status=status))
+            bench.sessions.stand(replace(THREAD, status=status))
             assert readers.unread("bob", sent) is waits
         assert not readers.unread("nobody", sent)
         bounds.close()

@@ -12,6 +12,7 @@ from homi.address import Device, Name
 from homi.claims import State
 from homi.clock import SystemClock
 from homi.config import QUOTA_PENDING, Config
+from homi.doors.office import Office
 from homi.envelope import Kind, LedgerLine, MessageId, Msg, Rung, Via, encode
 from homi.names import Names
 from homi.owners import Owners
@@ -39,14 +40,15 @@ class Bench:
     """A postmaster over the memory store, with what it told."""
 
     def __init__(self, root: Path) -> None:
+        self.root = root
         self.store = MemoryStore()
         self.clock = Turned()
         file = StateFile(str(root / "names.json"), RealDisk(), State)
         self.names = Names(file)
         self.names.claim("ada", None, 0.0)
         self.names.claim("bob", None, 0.0)
-        sessions = Sessions([root / "claude"], SystemClock())
-        self.owners = Owners(self.names, sessions)
+        self.sessions = Sessions([root / "claude"], SystemClock())
+        self.owners = Owners(self.names, self.sessions)
         self.owners.devices = lambda: [Device("lab"), Device("pi")]
         self.refused = root / "quarantine" / "refused.jsonl"
         self.postmaster = Postmaster(
@@ -59,6 +61,11 @@ class Bench:
         )
         self.hints: list[tuple[Name, Item]] = []
         self.postmaster.subscribe(lambda name, item: self.hints.append((name, item)))
+
+    def office(self) -> Office:
+        """What the verbs of a daemon with these parts know."""
+        parts = (self.store, self.names, self.owners, self.sessions, self.postmaster)
+        return Office(os.fspath(self.root), Config(device="mini"), *parts)
 
     async def send(
         self,
